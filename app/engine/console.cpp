@@ -9,6 +9,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <mutex>
 
@@ -65,6 +66,28 @@ std::string shortened(std::string text) {
          text.substr(characterStart(text, text.size() - kEnd));
 }
 
+std::string_view variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+// What a terminal is told before text of this tone (ECMA-48, SGR).
+std::string_view colorOf(Tone tone) {
+  switch (tone) {
+    case Tone::Plain:
+      return "";
+    case Tone::Good:
+      return "\033[32m";
+    case Tone::Caution:
+      return "\033[33m";
+    case Tone::Bad:
+      return "\033[31m";
+    case Tone::Faint:
+      return "\033[2m";
+  }
+  return "";
+}
+
 }  // namespace
 
 Exit exitFor(ErrorCode code) {
@@ -108,6 +131,7 @@ class Console::ProgressLine {
 Console::Console(Options options) : options_(options) {
   holdClosedStreams();
   std::signal(SIGPIPE, SIG_IGN);  // for a pipe that nobody reads any more the write reports it
+  colors_ = isatty(STDOUT_FILENO) && variable("NO_COLOR").empty() && variable("TERM") != "dumb";
   if (!options_.quiet && isatty(STDERR_FILENO)) progress_ = std::make_unique<ProgressLine>();
 }
 
@@ -146,6 +170,17 @@ void Console::print(std::string_view text) {
   if (options_.json || options_.quiet) return;
   if (progress_) progress_->clear();
   say(printable(std::string(text), "\n"));
+}
+
+void Console::print(const std::vector<Piece>& line) {
+  if (options_.json || options_.quiet) return;
+  if (progress_) progress_->clear();
+  std::string text;
+  for (const Piece& piece : line) {
+    const std::string_view color = colors_ ? colorOf(piece.tone) : "";
+    text += std::string(color) + printable(piece.text) + (color.empty() ? "" : "\033[0m");
+  }
+  say(text);
 }
 
 void Console::say(std::string_view text) {

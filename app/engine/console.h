@@ -5,12 +5,14 @@
 // belongs to the main thread.
 #pragma once
 
+#include <cstdint>
 #include <cstdio>
 #include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/base/result.h"
 #include "core/base/task.h"
@@ -25,6 +27,13 @@ enum class Exit : int { Done = 0, NotDone = 1, Usage = 2, Unreadable = 3 };
 
 // Describes an exception that nobody has caught where it belongs.
 [[nodiscard]] Error defect(const std::exception& error);
+
+// What a part of a line says, which a terminal shows in color.
+enum class Tone : uint8_t { Plain, Good, Caution, Bad, Faint };
+struct Piece {
+  std::string text;
+  Tone tone = Tone::Plain;
+};
 
 class Console {
  public:
@@ -48,7 +57,9 @@ class Console {
   [[nodiscard]] Task task(std::stop_token stop);
 
   void print(std::string_view text);  // stdout; nothing with --json or --quiet
-  Exit help(std::string_view text);   // stdout, whatever the options; see finish()
+  // The same of one line; in color where stdout is a terminal and NO_COLOR is not set.
+  void print(const std::vector<Piece>& line);
+  Exit help(std::string_view text);  // stdout, whatever the options; see finish()
   // stderr; nothing with --quiet, unless the line is the reason for an exit other than Done
   void note(std::string_view line, Exit because = Exit::Done);
   // One object as a line of stdout, written whole, whatever the options. False: it could not be; see finish().
@@ -65,6 +76,7 @@ class Console {
   Exit written(Exit exit);
 
   Options options_;
+  bool colors_ = false;
   std::FILE* out_ = stdout;
   int unwritten_ = 0;  // errno of the first line that stdout did not take
   std::FILE* err_ = stderr;

@@ -9,8 +9,13 @@
 #include <exception>
 #include <limits>
 #include <map>
+#include <numeric>
+#include <optional>
+#include <span>
 #include <sstream>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "app/engine/stop_signals.h"
 #include "app/engine/supervise_verb.h"
@@ -35,15 +40,62 @@ bool has(int argc, char** argv, std::string_view flag) {
   return std::any_of(argv + 1, argv + argc, [&](const char* argument) { return argument == flag; });
 }
 
+// Levenshtein's: how many letters are to be changed, put in or left out.
+size_t distanceBetween(std::string_view one, std::string_view other) {
+  std::vector<size_t> row(other.size() + 1);
+  std::iota(row.begin(), row.end(), size_t{0});
+  for (size_t i = 0; i < one.size(); ++i) {
+    size_t diagonal = std::exchange(row[0], i + 1);
+    for (size_t j = 0; j < other.size(); ++j) {
+      const size_t changed = diagonal + (one[i] == other[j] ? 0 : 1);
+      diagonal = std::exchange(row[j + 1], std::min({row[j] + 1, row[j + 1] + 1, changed}));
+    }
+  }
+  return row.back();
+}
+
+// "did you mean analyze?", else where to look.
+std::string adviceFor(std::string_view word, const std::vector<std::string>& known, const std::string& otherwise) {
+  const auto far = [&](const std::string& each) { return distanceBetween(word, each); };
+  const auto nearest = std::ranges::min_element(known, {}, far);
+  const bool isNear = nearest != known.end() && far(*nearest) <= std::max<size_t>(1, word.size() / 3);
+  return isNear ? "did you mean " + *nearest + "?" : otherwise;
+}
+
+// The first word that the command line does not know, and the nearest that it does; nullopt: it knows each.
+std::optional<Error> unknownWord(const CLI::App& app, int argc, char** argv) {
+  if (argc < 2 || argv[1][0] == '-') return std::nullopt;
+  const std::string name = argv[1];
+  std::vector<std::string> known;
+  for (const auto& verb : normlens::engine::verbs()) known.emplace_back(verb.name);
+  if (std::ranges::find(known, name) == known.end()) {
+    return Error{ErrorCode::Usage, "there is no verb '" + name + "'", adviceFor(name, known, "see normlens --help")};
+  }
+  known.clear();
+  for (const CLI::Option* option : app.get_subcommand(name)->get_options()) {
+    for (const std::string& each : option->get_lnames()) known.push_back("--" + each);
+  }
+  for (const std::string_view word : std::span(argv, static_cast<size_t>(argc)).subspan(2)) {
+    const std::string option(word.substr(0, word.find('=')));
+    if (option == "--") break;
+    if (!option.starts_with("--") || std::ranges::find(known, option) != known.end()) continue;
+    return Error{ErrorCode::Usage, name + " has no option " + option,
+                 adviceFor(option, known, "see normlens " + name + " --help")};
+  }
+  return std::nullopt;
+}
+
 // Help and version are no errors; every other message of the parser is one line.
-int answerParser(const CLI::App& app, const CLI::ParseError& error, Console& console) {
+int answerParser(const CLI::App& app, const CLI::ParseError& error, int argc, char** argv, Console& console) {
   if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success)) {
     std::ostringstream text;
     app.exit(error, text);
     return static_cast<int>(console.help(text.str()));
   }
-  const std::string hint = "see normlens --help";
-  return static_cast<int>(console.fail(Error{ErrorCode::Usage, error.what(), hint}));
+  if (const auto unknown = unknownWord(app, argc, argv)) return static_cast<int>(console.fail(*unknown));
+  const auto verbs = app.get_subcommands();
+  const std::string of = verbs.empty() ? "" : verbs.front()->get_name() + " ";
+  return static_cast<int>(console.fail(Error{ErrorCode::Usage, error.what(), "see normlens " + of + "--help"}));
 }
 
 // Adds limits in SECONDS and in sizes such as 4GB, both more than nothing.
@@ -54,11 +106,13 @@ void addLimits(CLI::App& app, confine::Limits& limits) {
          "Time limit of one run of the model; default: 10 minutes, 1 minute to find its shapes, 20 seconds on guessed "
          "inputs")
       ->check(CLI::Range(0.1, 1e7))
-      ->type_name("SECONDS");
+      ->type_name("SECONDS")
+      ->group("Limits");
   app.add_option("--memory-limit", limits.memoryBytes, "Memory limit; default: nine tenths of the available memory")
       ->transform(CLI::AsSizeValue(/*kb_is_1000=*/false))
       ->check(CLI::Range(int64_t{64} << 20, std::numeric_limits<int64_t>::max()))
-      ->type_name("SIZE");
+      ->type_name("SIZE")
+      ->group("Limits");
 }
 
 // Lets a thread of OpenMP that has nothing to do sleep after a hundredth of its usual wait. It would otherwise wait for
@@ -82,15 +136,17 @@ int runProgram(int argc, char** argv, Console& console) {
   bool unused = false;  // read in main()
   for (const auto& verb : normlens::engine::verbs()) {
     CLI::App* sub = app.add_subcommand(std::string(verb.name), std::string(verb.summary));
-    sub->add_flag("--json", unused, "Print one JSON object on stdout");
-    sub->add_flag("--quiet", unused, "Print errors only");
+    sub->group(std::string(verb.group));
+    sub->footer("Example:\n  " + std::string(verb.example));
+    sub->add_flag("--json", unused, "Print one JSON object on stdout")->group("Printing");
+    sub->add_flag("--quiet", unused, "Print errors only")->group("Printing");
     declared[sub] = verb.declare(*sub, limits);
     if (verb.runsModels) addLimits(*sub, limits);
   }
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return answerParser(app, error, console);
+    return answerParser(app, error, argc, argv, console);
   }
   console.takeStreams();
   const normlens::engine::Declared& verb = declared.at(app.get_subcommands().front());

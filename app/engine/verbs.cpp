@@ -46,20 +46,34 @@ void Interrupt::watch(const std::stop_token& ended) {
 }
 
 std::span<const Verb> verbs() {
+  constexpr std::string_view kLook = "Look at a model", kChange = "Write a new model", kCompare = "Compare and measure",
+                             kProgram = "This program";
   static constexpr std::array kVerbs = {
-      Verb{"analyze", "Which LayerNorms can become RMSNorms, and why or why not", declareAnalyze},
-      Verb{"fold", "Replace LayerNorms by RMSNorms, prove it and write the new model", declareFold},
-      Verb{"fuse", "Fuse each norm and the residual add before it into one node, without folding", declareFuse},
-      Verb{"crms", "Fold, and remove one channel from each residual stream that only norms read", declareCrms},
-      Verb{"diff", "Compare the outputs and the norms of two models on the same inputs", declareDiff},
-      Verb{"verify", "Judge whether a model is a right fold of another, whoever made it", declareVerify},
-      Verb{"probe", "Directions of the norms' inputs, and whether an RMSNorm could replace each norm", declareProbe},
-      Verb{"bench", "Measure the latency of a model, or of two side by side", declareBench},
-      Verb{"report", "Write a page about a fold: verdicts, plan, proof, differences, latency", declareReport},
-      Verb{"lab", "Train networks with LayerNorm, RMSNorm and centered weights side by side", declareLab, false},
-      Verb{"check", "Run every stage on a model and time each, for bug reports", declareCheck},
-      Verb{"serve", "Answer the window's requests on stdin and stdout", declareServe},
-      Verb{"doctor", "What this installation has and what it lacks", declareDoctor, false},
+      Verb{"analyze", kLook, "Which LayerNorms can become RMSNorms, and why or why not", "normlens analyze model.onnx",
+           declareAnalyze},
+      Verb{"probe", kLook, "Directions of the norms' inputs, and whether an RMSNorm could replace each norm",
+           "normlens probe model.pt --inputs batches.npz", declareProbe},
+      Verb{"report", kLook, "Write a page about a fold: verdicts, plan, proof, differences, latency",
+           "normlens report model.pt -o report.html --bench", declareReport},
+      Verb{"fold", kChange, "Replace LayerNorms by RMSNorms, prove it and write the new model",
+           "normlens fold model.onnx -o folded.onnx --for tensorrt", declareFold},
+      Verb{"fuse", kChange, "Fuse each norm and the residual add before it into one node, without folding",
+           "normlens fuse model.pt -o fused.pt", declareFuse},
+      Verb{"crms", kChange, "Fold, and remove one channel from each residual stream that only norms read",
+           "normlens crms model.pt -o narrow.pt", declareCrms},
+      Verb{"diff", kCompare, "Compare the outputs and the norms of two models on the same inputs",
+           "normlens diff model.pt folded.pt --dtype float64,float32", declareDiff},
+      Verb{"verify", kCompare, "Judge whether a model is a right fold of another, whoever made it",
+           "normlens verify model.onnx by_another_tool.onnx", declareVerify},
+      Verb{"bench", kCompare, "Measure the latency of a model, or of two side by side",
+           "normlens bench model.pt folded.pt --sweep seq=64,256", declareBench},
+      Verb{"lab", kCompare, "Train networks with LayerNorm, RMSNorm and centered weights side by side",
+           "normlens lab run.json -o runs", declareLab, false},
+      Verb{"doctor", kProgram, "What this installation has and what it lacks", "normlens doctor --gpu", declareDoctor,
+           false},
+      Verb{"check", kProgram, "Run every stage on a model and time each, for bug reports", "normlens check model.pt",
+           declareCheck},
+      Verb{"serve", kProgram, "Answer the window's requests on stdin and stdout", "normlens serve", declareServe},
   };
   return kVerbs;
 }

@@ -71,7 +71,9 @@ struct Declared {
 
 struct Verb {
   std::string_view name;
+  std::string_view group;  // of the list of verbs
   std::string_view summary;
+  std::string_view example;
   // Adds the verb's options; they live in what it returns.
   Declared (*declare)(CLI::App& app, const confine::Limits& limits);
   bool runsModels = true;  // takes --time-limit and --memory-limit

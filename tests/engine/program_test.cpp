@@ -6,6 +6,7 @@
 #include <chrono>
 #include <csignal>
 #include <filesystem>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <thread>
@@ -87,6 +88,31 @@ TEST(Program, UsageErrorsAreOneLineAndTwo) {
   EXPECT_EQ(plain.status, 2);
   EXPECT_EQ(plain.out, "");
   EXPECT_EQ(lines(plain.err), 1) << plain.err;
+}
+
+TEST(Program, AnUnknownWordNamesTheNearest) {
+  const std::map<std::string, std::vector<std::string>> rows = {
+      {"there is no verb 'analize'; did you mean analyze?", {"analize", "a.pt"}},
+      {"there is no verb 'frobnicate'; see normlens --help", {"frobnicate"}},
+      {"fold has no option --polcy; did you mean --policy?", {"fold", "a.pt", "--polcy=free"}},
+      {"fold has no option --polcy; did you mean --policy?", {"fold", "a.pt", "-o", "b.pt", "--polcy", "free"}},
+      {"bench has no option --xyzxyz; see normlens bench --help", {"bench", "a.pt", "--xyzxyz"}},
+  };
+  for (const auto& [said, words] : rows) {
+    const auto answered = run(words);
+    EXPECT_EQ(answered.status, 2);
+    EXPECT_EQ(answered.err, "normlens: " + said + "\n");
+  }
+}
+
+TEST(Program, HelpHasGroupsAndAnExampleOfEachVerb) {
+  const std::string help = run({"--help"}).out;
+  for (const Verb& verb : verbs()) {
+    EXPECT_NE(help.find("\n" + std::string(verb.group) + ":\n"), std::string::npos) << verb.name;
+    EXPECT_EQ(verb.example.find("normlens " + std::string(verb.name)), 0U) << verb.name;
+    const std::string own = run({std::string(verb.name), "--help"}).out;
+    EXPECT_NE(own.find("Example:\n  " + std::string(verb.example)), std::string::npos) << own;
+  }
 }
 
 TEST(Program, WhatCannotBePrintedIsOneLineAndOne) {

@@ -1,3 +1,5 @@
+#include <map>
+
 #include "app/engine/verbs.h"
 #include "app/engine/verbs/model_options.h"
 #include "app/engine/verbs/reports.h"
@@ -11,28 +13,63 @@ struct AnalyzeOptions {
   InputOptions inputs;
 };
 
-// Prints a column for what can be done with a norm, one for what a plan would do.
+Tone toneOf(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::Free:
+      return Tone::Good;
+    case Verdict::WithCentering:
+    case Verdict::Unknown:
+      return Tone::Caution;
+    case Verdict::Blocked:
+      return Tone::Bad;
+  }
+  return Tone::Plain;
+}
+
+std::string padded(const std::string& text, size_t width) {
+  return text + std::string(width - std::min(width, text.size()) + 2, ' ');
+}
+
+// A reason is said of the first norm that has it; the others name that one.
+class Reasons {
+ public:
+  Piece of(const std::string& norm, const std::string& reason) {
+    const auto [first, isNew] = said_.try_emplace(reason, norm);
+    return isNew || reason.empty() ? Piece{reason} : Piece{"as " + first->second, Tone::Faint};
+  }
+
+ private:
+  std::map<std::string, std::string> said_;  // reason -> norm
+};
+
+// Prints a table: what can be done with a norm, and what a plan would do.
 void printNorms(const OpenedModel& model, const protocol::PlanInfo& plan, Console& console) {
   console.print(model.info.path + ": " + service::inWords(model.analysis.totals));
-  const auto padded = [](const std::string& text, size_t width) {
-    return text + std::string(width - std::min(width, text.size()) + 2, ' ');
-  };
-  size_t width = 0;
+  constexpr size_t kVerdictWidth = 14;  // "with_centering"
+  constexpr size_t kStateWidth = 10;    // "would fold"
+  const std::string head = "LayerNorm";
+  size_t width = head.size();
   for (const auto& norm : model.analysis.norms) width = std::max(width, norm.title.size());
+  if (!model.analysis.norms.empty()) {
+    console.print(
+        {{"  " + padded(head, width) + padded("verdict", kVerdictWidth) + padded("plan", kStateWidth) + "reason",
+          Tone::Faint}});
+  }
+  Reasons reasons;
   for (size_t n = 0; n < model.analysis.norms.size(); ++n) {
     const auto& norm = model.analysis.norms[n];
     const auto& state = plan.norms[n];
-    constexpr size_t kVerdictWidth = 14;  // "with_centering"
-    constexpr size_t kStateWidth = 10;    // "would fold"
-    console.print("  " + padded(norm.title, width) + padded(nameOf(norm.verdict), kVerdictWidth) +
-                  padded(state.state == NormOutcome::Kept ? "kept" : "would fold", kStateWidth) + norm.reason);
+    console.print({{"  " + padded(norm.title, width)},
+                   {padded(nameOf(norm.verdict), kVerdictWidth), toneOf(norm.verdict)},
+                   {padded(state.state == NormOutcome::Kept ? "kept" : "would fold", kStateWidth)},
+                   reasons.of(norm.title, norm.reason)});
     if (!state.because.empty() && folds(norm.verdict)) console.print("    " + stateText(state, false));
     for (const auto& condition : norm.holds_if) console.print("    holds if " + asText(condition));
     for (const std::string& line : wouldFold(norm)) console.print("    " + line);
   }
   for (const auto& other : model.analysis.other_norms) {
     const std::string verdict = other.verdict ? std::string(nameOf(*other.verdict)) + ": " : "";
-    console.print("  " + other.name + "  (" + other.kind + ")  " + verdict + other.reason);
+    console.print({{"  " + other.name + "  (" + other.kind + ")  " + verdict}, reasons.of(other.name, other.reason)});
     if (other.weightless)
       console.print("    weightless " + std::string(nameOf(*other.weightless)) + ": " + other.weightless_reason);
   }

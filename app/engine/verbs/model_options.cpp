@@ -139,7 +139,7 @@ Files InputOptions::files() const {
 }
 
 void InputOptions::addTo(CLI::App& app) {
-  app.add_option("--inputs", npz, "File of arrays in_0, in_1 ... (.npz)")->type_name("FILE.npz");
+  app.add_option("--inputs", npz, "File of arrays in_0, in_1 ... (.npz)")->type_name("FILE.npz")->group("Inputs");
   addDrawnTo(app);
 }
 
@@ -157,6 +157,7 @@ void InputOptions::addSeveralTo(CLI::App& app) {
   app.add_option_function<std::vector<std::string>>("--inputs", take,
                                                     "Files of arrays in_0, in_1 ..., or folders of them")
       ->type_name("FILE.npz|FOLDER")
+      ->group("Inputs")
       ->take_all();
   addDrawnTo(app);
 }
@@ -164,25 +165,30 @@ void InputOptions::addSeveralTo(CLI::App& app) {
 void InputOptions::addDrawnTo(CLI::App& app) {
   app.add_option("--input", specs, "One input, drawn at random: 'in_0=int64[1,16]:0..199'")
       ->type_name("SPEC")
+      ->group("Inputs")
       ->take_all()
       ->allow_extra_args(false);
   app.add_option("--model", model, "Which model of a torch.export archive that holds several")
       ->configurable(false)  // else the argument of that name counts as the same option
-      ->type_name("NAME");
+      ->type_name("NAME")
+      ->group("Inputs");
 }
 
 void InputOptions::addSizesTo(CLI::App& app) {
   app.add_option("--assume", sizes.assume,
                  "Accept the condition that an input's axis has size 1 in every run: 'gate[-1]=1'")
       ->type_name("SIZE")
+      ->group("Verdicts")
       ->take_all()
       ->allow_extra_args(false);
   app.add_flag("--strict", sizes.strict,
-               "Accept no size of 1 that neither the file fixes nor --assume names, tested or not");
+               "Accept no size of 1 that neither the file fixes nor --assume names, tested or not")
+      ->group("Verdicts");
 }
 
 void InputOptions::addVerdictsTo(CLI::App& app) {
-  app.add_flag("--require-verdicts", requireVerdicts, "Exit with code 3 if the verdict of a LayerNorm is unknown");
+  app.add_flag("--require-verdicts", requireVerdicts, "Exit with code 3 if the verdict of a LayerNorm is unknown")
+      ->group("Verdicts");
 }
 
 Result<service::InputChoice> InputOptions::choice() const {
