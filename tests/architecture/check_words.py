@@ -51,7 +51,7 @@ OUT = {
     r"\bmove[ds]? by hand\b": "interactive",
 }
 # Literals that are keys, file names or options. A single word is shown where it is translated.
-KEYS = re.compile(r"^[^\s]*$|--no-verify")
+KEYS = re.compile(r"^[^\s]*$|--no-verify|^normlens [a-z]+ ")
 TRANSLATED = re.compile(r'(?:\b(?:tr|words)\(|NOOP\(\s*"\w+",)\s*"([^A-Z"\s][^"\s]*)"')
 COMMENT = re.compile(r"<!--.*?-->|`[^`]*`|\]\([^)]*\)", re.DOTALL)
 TOKEN = re.compile(
