@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <new>
 
-#include "core/base/huge_pages.h"
+#include "core/base/map_ahead.h"
 #include "core/base/parallel.h"
 #include "core/base/plain_error.h"
 

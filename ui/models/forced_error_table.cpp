@@ -80,7 +80,7 @@ QString forcedErrorTip(const protocol::ForcedError& error, bool folds) {
     return ForcedErrorTable::tr("Outputs differ by %1 times the limit.").arg(formatError(error.max_rel / error.limit));
   }
   return folds ? ForcedErrorTable::tr("Within rounding noise.")
-               : ForcedErrorTable::tr("Rounding in this type hides the difference. The fold is not exact.");
+               : ForcedErrorTable::tr("Rounding in this type hides the difference; outputs differ in exact numbers.");
 }
 
 QString missingFigures(const ForcedErrors& errors, int norm) {

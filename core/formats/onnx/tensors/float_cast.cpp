@@ -7,7 +7,7 @@
 #include <limits>
 #include <new>
 
-#include "core/base/huge_pages.h"
+#include "core/base/map_ahead.h"
 #include "core/base/parallel.h"
 #include "core/formats/onnx/tensors/tensor_data.h"
 

@@ -113,10 +113,10 @@ TEST(Session, ATableIsTransposedOnceForAllRuns) {
     })");
   addTensor(proto, "w", {160, 128}, 5);
   const OnnxSource source = sourceOf(proto, 64);
-  const SessionModel once = must(makeSessionModel(source, {.transposed = true}));
+  const SessionModel once = must(makeSessionModel(source, {.taps = {}, .transposed = true}));
   EXPECT_EQ(opsOf(once.proto.graph()), "MatMul,Gemm");
   EXPECT_EQ(once.weights->at("turned").view.shape, (graph::Shape{128, 160}));
-  const SessionModel again = must(makeSessionModel(source, {.transposed = true}));
+  const SessionModel again = must(makeSessionModel(source, {.taps = {}, .transposed = true}));
   EXPECT_EQ(again.weights->at("turned").view.data, once.weights->at("turned").view.data);
   EXPECT_EQ(opsOf(must(makeSessionModel(source, {})).proto.graph()), "Transpose,MatMul,Gemm");
 
