@@ -502,7 +502,6 @@ void GraphView::keyPressEvent(QKeyEvent* event) {
       return zoomIn();
     case Qt::Key_Minus:
       return zoomOut();
-    case Qt::Key_F:
     case Qt::Key_Home:
       return fit();
     case Qt::Key_Return:
@@ -517,10 +516,14 @@ void GraphView::keyPressEvent(QKeyEvent* event) {
     case Qt::Key_Question:
       return overlays_.toggleKeys();
     case Qt::Key_Escape:
-      return overlays_.hideKeys() || stopLayout() ? void() : selectByUser({});
+      return stepBack();
     default:
       handleLetter(event);
   }
+}
+
+void GraphView::stepBack() {
+  if (!overlays_.hideKeys() && !stopLayout()) selectByUser({});
 }
 
 void GraphView::handleLetter(QKeyEvent* event) {

@@ -101,6 +101,7 @@ class GraphView : public QWidget {
   void setZoom(double zoom);  // about the middle
   void zoomIn();
   void zoomOut();
+  void stepBack();  // Esc: hides the keys, stops the layout, or clears the selection
   void fit();
   void toggleKeys() { overlays_.toggleKeys(); }  // the card of keys and gestures
   void setCamera(const Camera& camera);          // at once

@@ -76,7 +76,7 @@ void Actions::addViewActions() {
   command = add("command", tr("Command palette"), QKeySequence(Qt::CTRL | Qt::Key_K),
                 tr("Run a command, or go to a LayerNorm or panel, by a few letters of its name."));
   explain = add("explain", tr("Explain this"), QKeySequence(Qt::Key_F1),
-                tr("Open the lesson about what is under the pointer."));
+                tr("Explain what is under the pointer, beside the work."));
   lessons = add("lessons", tr("Lessons"), QKeySequence(Qt::CTRL | Qt::Key_1),
                 tr("What LayerNorm, RMSNorm and centering do, in interactive figures."));
   laboratory = add("laboratory", tr("Laboratory"), QKeySequence(Qt::CTRL | Qt::Key_2),
@@ -86,7 +86,11 @@ void Actions::addViewActions() {
           tr("The directions of the norms' inputs in the open model, and whether an RMSNorm could replace each norm."));
   atlas = add("atlas", tr("Atlas of architectures"), QKeySequence(Qt::CTRL | Qt::Key_4),
               tr("Which architectures of transformers and timm fold, compared with the papers' numbers."));
-  stop = add("stop", tr("Stop what is running"), QKeySequence(Qt::Key_Escape), tr("Stop the running job."));
+  stop = add("stop", tr("Stop what is running"), {}, tr("Stop the running job (Esc)."));
+  escape = add("escape", tr("One step back"), QKeySequence(Qt::Key_Escape),
+               tr("Leave the field, close what is open, or stop what is running."));
+  graphOnly = add("graphOnly", tr("Graph only"), QKeySequence(Qt::Key_F),
+                  tr("Give the graph the whole window, or bring the panels back."));
   restartEngine =
       add("restartEngine", tr("Restart engine"), {}, tr("Start a new engine and reopen the model; the plan is kept."));
   closeModel = add("closeModel", tr("Close model"), QKeySequence::Close, tr("Return to the start page."));
@@ -94,7 +98,7 @@ void Actions::addViewActions() {
   toggleInspector =
       add("toggleInspector", tr("Inspector"), QKeySequence(Qt::CTRL | Qt::Key_I), tr("Show or hide the inspector."));
   toggleBottom = add("toggleBottom", tr("Bottom panel"), QKeySequence(Qt::CTRL | Qt::Key_J),
-                     tr("Show or hide plan, proof, benchmark and log."));
+                     tr("Show or hide plan, proof, differences and benchmark."));
   for (QAction* toggle : {toggleInspector, toggleBottom}) {
     toggle->setCheckable(true);
     toggle->setChecked(true);
@@ -131,7 +135,7 @@ void Actions::addMenus(QWidget* window) {
   viewMenu->addSeparator();
   viewMenu->addActions(panels);
   viewMenu->addSeparator();
-  viewMenu->addActions({toggleInspector, toggleBottom});
+  viewMenu->addActions({toggleInspector, toggleBottom, graphOnly});
   viewMenu->addActions({compareFolded, compareWith});
   viewMenu->addMenu(themeMenu);
   viewMenu->addActions({lessons, laboratory, probe, atlas, preferences});
@@ -150,18 +154,20 @@ void Actions::addPanels() {
       {ActionPanel::Modules, Qt::Key_2, "showModules", tr("Modules"), tr("Go to the tree of modules on the left.")},
       {ActionPanel::Plan, Qt::Key_3, "showPlan", tr("Plan"), tr("Go to the edits of the plan.")},
       {ActionPanel::NormTable, Qt::Key_4, "showNormTable", tr("Table of LayerNorms"),
-       tr("Go to the table of all LayerNorms.")},
+       tr("Show all LayerNorms as a table, or go back to the graph.")},
       {ActionPanel::Inputs, Qt::Key_5, "showInputs", tr("Inputs"), tr("Go to the inputs of the model.")},
       {ActionPanel::Proof, Qt::Key_6, "showProof", tr("Proof"), tr("Go to the proof of the fold.")},
       {ActionPanel::Differences, Qt::Key_7, "showDifferences", tr("Differences"),
        tr("Go to where two models diverge.")},
       {ActionPanel::Benchmark, Qt::Key_8, "showBenchmark", tr("Benchmark"), tr("Go to the measured times.")},
-      {ActionPanel::Learn, Qt::Key_9, "showLearn", tr("Learn"), tr("Go to the lessons.")},
+      {ActionPanel::Learn, Qt::Key_9, "showLearn", tr("Words"),
+       tr("Explain the words of this program beside the work.")},
       {ActionPanel::Log, Qt::Key_0, "showLog", tr("Log"), tr("Go to the engine's messages.")}};
   for (const Panel& row : rows) {
     QAction* action =
         add(row.name, row.title, row.key == 0 ? QKeySequence() : QKeySequence(Qt::ALT | row.key), row.tip);
     action->setData(static_cast<int>(row.panel));
+    if (row.panel == ActionPanel::NormTable) action->setShortcuts({QKeySequence(Qt::Key_W), action->shortcut()});
     panels << action;
   }
 }
@@ -223,6 +229,7 @@ void Actions::update(Session& session) {
   fold->setEnabled(settled && folds);
   fold->setToolTip(cannotRun.isEmpty() ? fold->whatsThis() : cannotRun);
   foldMenu->setEnabled(analysed && alive);
+  policyGroup->setEnabled(analysed && alive);
   verify->setEnabled(folded && idle);
   measure->setEnabled(alive && session.canMeasure());
   exportModel->setEnabled(folds && alive);
@@ -234,7 +241,7 @@ void Actions::update(Session& session) {
   compareFolded->setEnabled(folded && idle);
   compareWith->setEnabled(session.document() != nullptr && idle);
   for (QAction* panel : panels) panel->setEnabled(!session.path().isEmpty());
-  explain->setEnabled(!session.path().isEmpty());
+  for (QAction* action : {explain, graphOnly}) action->setEnabled(!session.path().isEmpty());
   setChosen(*policyGroup, text(nameOf(session.choices()->params().policy)));
 }
 

@@ -18,7 +18,7 @@ class Session;
 // Checks the action of the group that has this data.
 void setChosen(const QActionGroup& group, const QString& data);
 
-// The places of the window that an action leads to: two at the left, then those of BottomPanel::Tab in its order.
+// The places of the window that an action leads to.
 enum class ActionPanel { NormList, Modules, Plan, NormTable, Inputs, Proof, Differences, Benchmark, Learn, Log };
 
 // Owned by the window; the names are those of what they do.
@@ -55,6 +55,8 @@ class Actions final : public QObject {
   QAction* probe;
   QAction* atlas;
   QAction* stop;
+  QAction* escape;  // one step back, the window's own
+  QAction* graphOnly;
   QAction* restartEngine;
   QAction* closeModel;
   QAction* quit;

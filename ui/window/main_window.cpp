@@ -6,6 +6,7 @@
 #include <QDragEnterEvent>
 #include <QFileInfo>
 #include <QMimeData>
+#include <QPlainTextEdit>
 #include <QScreen>
 #include <QSettings>
 #include <QStackedWidget>
@@ -15,6 +16,7 @@
 #include "ui/client/devices.h"
 #include "ui/client/engine_client.h"
 #include "ui/client/gpu_trial.h"
+#include "ui/graphview/graph_view.h"
 #include "ui/models/norm_model.h"
 #include "ui/session/forced_errors.h"
 #include "ui/session/lab/lab_runs.h"
@@ -22,11 +24,13 @@
 #include "ui/session/project_keeper.h"
 #include "ui/session/session.h"
 #include "ui/theme/icons.h"
+#include "ui/widgets/follow_text.h"
 #include "ui/widgets/info_bar.h"
 #include "ui/widgets/lesson_link.h"
 #include "ui/window/actions.h"
 #include "ui/window/bottom/bottom_panel.h"
 #include "ui/window/bottom/differences_page.h"
+#include "ui/window/bottom/learn_page.h"
 #include "ui/window/frame/command_palette.h"
 #include "ui/window/frame/norm_panel.h"
 #include "ui/window/frame/preferences_page.h"
@@ -50,6 +54,12 @@
 #include "ui/words/format.h"
 
 namespace normlens::ui {
+
+namespace {
+
+constexpr int kMostLogLines = 5000, kLogHeight = 168;
+
+}  // namespace
 
 MainWindow::MainWindow(WindowOptions options, QWidget* parent)
     : QMainWindow(parent),
@@ -106,11 +116,20 @@ void MainWindow::build() {
   preferencesPage_ = new PreferencesPage(pages_);
   pages_->addWidget(preferencesPage_);
   labRuns_ = new LabRuns(engine_, usualRunsFolder(), this);
+  log_ = describe(new QPlainTextEdit(central), "log", {}, tr("Log"));
+  log_->setReadOnly(true);
+  log_->setMaximumBlockCount(kMostLogLines);
+  log_->setTabChangesFocus(true);
+  log_->document()->setDocumentMargin(12);
+  log_->setPlaceholderText(tr("The log is empty."));
+  setTextHeight(log_, kLogHeight);
+  log_->hide();
   status_ = new StatusStrip(central);
   layout->addWidget(tools_);
   layout->addWidget(story_);
   layout->addWidget(info_);
   layout->addWidget(pages_, 1);
+  layout->addWidget(log_);
   layout->addWidget(status_);
   setCentralWidget(central);
   palette_ = new CommandPalette(central);
@@ -151,8 +170,12 @@ void MainWindow::connectActions() {
   connect(actions_->compareWith, &QAction::triggered, this, &MainWindow::askForComparison);
   connect(actions_->findNext, &QAction::triggered, this, [this] { tools_->search()->step(1); });
   connect(actions_->findPrevious, &QAction::triggered, this, [this] { tools_->search()->step(-1); });
-  connect(actions_->toggleInspector, &QAction::toggled, workspace_->inspector(), &QWidget::setVisible);
-  connect(actions_->toggleBottom, &QAction::toggled, workspace_->bottom(), &QWidget::setVisible);
+  connect(actions_->escape, &QAction::triggered, this, &MainWindow::stepBack);
+  connect(actions_->graphOnly, &QAction::triggered, this, [this] {
+    showPage(workspace_);
+    workspace_->setGraphOnly(!workspace_->graphOnly());
+    workspace_->graph()->view()->setFocus();
+  });
   connect(actions_->policyGroup, &QActionGroup::triggered, this, [this](QAction* action) {
     session_->choices()->setPolicy(*fromName<Policy>(action->data().toString().toStdString()));
   });
@@ -165,6 +188,9 @@ void MainWindow::connectViews() {
   connect(story_, &StoryBar::stepClicked, this, &MainWindow::showStep);
   connect(story_, &StoryBar::nextClicked, this, [this] { nextAction(story_->nextAction()); });
   connect(status_, &StatusStrip::cancelClicked, session_, &Session::cancel);
+  connect(status_, &StatusStrip::logClicked, this, [this] { log_->setVisible(log_->isHidden()); });
+  connect(workspace_, &Workspace::arranged, this, &MainWindow::refresh);
+  connect(workspace_->bottom(), &BottomPanel::inputsWanted, this, [this] { showPanel(ActionPanel::Inputs); });
   connect(tools_->search(), &SearchBox::chosen, this,
           [this](SearchModel::Target target, int id) { goTo(static_cast<int>(target), id); });
   GraphPane* graph = workspace_->graph();
@@ -188,7 +214,7 @@ void MainWindow::connectViews() {
   connect(workspace_->bottom(), &BottomPanel::exportAnywayClicked, this, &MainWindow::exportAnyway);
   connect(workspace_->sheet(), &ExportSheet::reportWanted, report_, &ReportExport::start);
   connect(workspace_->sheet(), &ExportSheet::differenceWanted, this, [this] {
-    workspace_->hideSheet();
+    workspace_->showPlace(Workspace::Place::Graph);
     const int norm = session_->normNamed(text(session_->foldResult()->verify->first_diverging));
     if (norm >= 0) session_->selection()->selectNorm(norm);
     workspace_->bottom()->showTab(BottomPanel::Proof);
@@ -329,7 +355,7 @@ void MainWindow::connectCommands() {
   connect(actions_->laboratory, &QAction::triggered, this, &MainWindow::showLaboratory);
   connect(actions_->probe, &QAction::triggered, this, &MainWindow::showProbe);
   connect(actions_->atlas, &QAction::triggered, this, &MainWindow::showAtlas);
-  connect(workspace_->bottom(), &BottomPanel::lessonWanted, this, &MainWindow::showLessons);
+  connect(workspace_->words(), &LearnPage::lessonWanted, this, &MainWindow::showLessons);
   connect(actions_->preferences, &QAction::triggered, this, &MainWindow::showPreferences);
   for (QAction* panel : actions_->panels) {
     connect(panel, &QAction::triggered, this,
@@ -413,9 +439,8 @@ std::vector<PaletteEntry> MainWindow::paletteEntries() {
 void MainWindow::showLesson() {
   QString lesson = lessonOf(QApplication::widgetAt(QCursor::pos()));
   if (lesson.isEmpty()) lesson = lessonOf(QApplication::focusWidget());
-  pages_->setCurrentWidget(workspace_);
-  actions_->toggleBottom->setChecked(true);
-  workspace_->bottom()->showLesson(lesson);
+  showPage(workspace_);
+  workspace_->showWords(lesson);
 }
 
 void MainWindow::showLessons(const QString& link) {
@@ -481,14 +506,45 @@ bool MainWindow::fillsWindow(const QWidget* page) const {
 
 void MainWindow::showPanel(ActionPanel panel) {
   if (session_->path().isEmpty()) return;
+  using Place = Workspace::Place;
   showPage(workspace_);
-  workspace_->hideSheet();
-  if (panel == ActionPanel::NormList) return workspace_->norms()->showNorms();
-  if (panel == ActionPanel::Modules) return workspace_->norms()->showModules();
-  actions_->toggleBottom->setChecked(true);
-  workspace_->bottom()->showTab(
-      static_cast<BottomPanel::Tab>(static_cast<int>(panel) - static_cast<int>(ActionPanel::Plan)));
-  workspace_->bottom()->focusTab();
+  const auto showTab = [this](BottomPanel::Tab tab) {
+    workspace_->setGraphOnly(false);
+    actions_->toggleBottom->setChecked(true);
+    workspace_->bottom()->showTab(tab);
+    workspace_->bottom()->focusTab();
+  };
+  if (panel != ActionPanel::Learn && panel != ActionPanel::Log) {
+    const bool back = panel == ActionPanel::NormTable && workspace_->place() == Place::Norms;
+    workspace_->showPlace(back                              ? Place::Graph
+                          : panel == ActionPanel::NormTable ? Place::Norms
+                          : panel == ActionPanel::Inputs    ? Place::Inputs
+                                                            : Place::Graph);
+  }
+  switch (panel) {
+    case ActionPanel::NormList:
+      workspace_->setGraphOnly(false);
+      return workspace_->norms()->showNorms();
+    case ActionPanel::Modules:
+      workspace_->setGraphOnly(false);
+      return workspace_->norms()->showModules();
+    case ActionPanel::Plan:
+      return showTab(BottomPanel::Plan);
+    case ActionPanel::Proof:
+      return showTab(BottomPanel::Proof);
+    case ActionPanel::Differences:
+      return showTab(BottomPanel::Differences);
+    case ActionPanel::Benchmark:
+      return showTab(BottomPanel::Benchmark);
+    case ActionPanel::Learn:
+      return workspace_->showWords({});
+    case ActionPanel::Log:
+      log_->show();
+      return log_->setFocus(Qt::ShortcutFocusReason);
+    case ActionPanel::NormTable:
+    case ActionPanel::Inputs:
+      return;
+  }
 }
 
 void MainWindow::showPreferences() {

@@ -18,6 +18,7 @@
 #include "ui/window/frame/preferences.h"
 #include "ui/window/frame/story.h"
 
+class QPlainTextEdit;
 class QStackedWidget;
 
 namespace normlens::protocol {
@@ -110,6 +111,8 @@ class MainWindow final : public QMainWindow {
   void closeModel();
   void nextAction(NextAction action);
   void showStep(int step);
+  void stepBack();
+  void log(const QString& line);  // The engine or the window reported it; the time is added.
   void fillSearch();
   void showComparison(const QString& path);  // empty: with the folded model
   void askForComparison();
@@ -161,6 +164,7 @@ class MainWindow final : public QMainWindow {
   LabPage* lab_ = nullptr;      // the same
   ProbePage* probe_ = nullptr;  // the same
   AtlasPage* atlas_ = nullptr;  // the same
+  QPlainTextEdit* log_ = nullptr;
   StatusStrip* status_ = nullptr;
   // An edit that the user left out, until the plan without it is there.
   bool shown_ = false;

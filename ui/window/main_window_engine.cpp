@@ -1,7 +1,12 @@
 // MainWindow: what it does at the signals of the session and the engine, and where a click leads.
+#include <QAbstractSpinBox>
+#include <QApplication>
 #include <QDesktopServices>
 #include <QFileInfo>
+#include <QLineEdit>
+#include <QPlainTextEdit>
 #include <QStackedWidget>
+#include <QTime>
 #include <QUrl>
 #include <algorithm>
 #include <utility>
@@ -50,16 +55,15 @@ ProjectView viewOf(const graphview::GraphView& graph) {
 }  // namespace
 
 void MainWindow::connectEngine() {
-  BottomPanel* bottom = workspace_->bottom();
-  connect(engine_, &EngineClient::logged, bottom, &BottomPanel::log);
+  connect(engine_, &EngineClient::logged, this, &MainWindow::log);
   connect(engine_, &EngineClient::stateChanged, this, &MainWindow::refresh);
-  connect(engine_, &EngineClient::ready, this, [this, bottom] {
+  connect(engine_, &EngineClient::ready, this, [this] {
     const protocol::EngineInfo& info = engine_->info();
-    bottom->log(tr("Engine %1 ready, torch %2, on %3.")
-                    .arg(text(info.version), info.torch.empty() ? tr("none") : text(info.torch), text(info.device)));
+    log(tr("Engine %1 ready, torch %2, on %3.")
+            .arg(text(info.version), info.torch.empty() ? tr("none") : text(info.torch), text(info.device)));
     info_->dismissAbout(kEngineTopic);
     if (!info.unconfined.empty() && !std::exchange(toldUnconfined_, true)) {
-      bottom->log(text(info.unconfined));
+      log(text(info.unconfined));
       info_->show(InfoBar::Tone::Error, tr("Models are not fully confined on the engine's machine."),
                   text(info.unconfined));
     }
@@ -67,8 +71,8 @@ void MainWindow::connectEngine() {
   });
   connect(engine_, &EngineClient::silenceChanged, this, &MainWindow::showSilence);
   connect(session_, &Session::engineLost, this, &MainWindow::showEngineLost);
-  connect(session_, &Session::problem, this, [this, bottom](const QString& message, const QString& hint) {
-    bottom->log(message);
+  connect(session_, &Session::problem, this, [this](const QString& message, const QString& hint) {
+    log(message);
     info_->show(InfoBar::Tone::Error, message, hint);
     info_->setTopic(kWorkTopic);
   });
@@ -92,8 +96,7 @@ void MainWindow::connectSession() {
                      "graph is complete."),
                   session_->analysis()->never_runs
                       ? std::vector<InfoBar::Way>()
-                      : std::vector<InfoBar::Way>{
-                            {tr("Give inputs"), [this] { workspace_->bottom()->showTab(BottomPanel::Inputs); }}});
+                      : std::vector<InfoBar::Way>{{tr("Give inputs"), [this] { showPanel(ActionPanel::Inputs); }}});
     } else if (!session_->analysis()->note.empty() && !info_->isVisible()) {
       info_->show(InfoBar::Tone::Message, asSentence(text(session_->analysis()->note)));
     }
@@ -138,11 +141,9 @@ void MainWindow::connectSession() {
 }
 
 void MainWindow::logConfirmation(const QStringList& norms) {
-  BottomPanel* log = workspace_->bottom();
   if (!session_->analysis()->probe_error.empty()) return;
-  if (norms.isEmpty()) return log->log(tr("A run confirmed the inferred shapes. All verdicts stand."));
-  log->log(
-      tr("A run showed different shapes than inferred. Changed verdicts: %1.").arg(norms.join(QStringLiteral(", "))));
+  if (norms.isEmpty()) return log(tr("A run confirmed the inferred shapes. All verdicts stand."));
+  log(tr("A run showed different shapes than inferred. Changed verdicts: %1.").arg(norms.join(QStringLiteral(", "))));
 }
 
 // The bar's message is about the work before. Keeps the engine's own: its buttons are still needed.
@@ -156,8 +157,11 @@ void MainWindow::dismissWhenWorkBegins() {
 void MainWindow::refresh() {
   actions_->update(*session_);
   story_->setStory(storyOf(*session_));
-  story_->setVisible(pages_->currentWidget() == workspace_);
-  tools_->setVisible(!fillsWindow(pages_->currentWidget()));
+  const bool work = pages_->currentWidget() == workspace_, alone = work && workspace_->graphOnly();
+  story_->setVisible(work && !alone);
+  tools_->setVisible(!fillsWindow(pages_->currentWidget()) && !alone);
+  status_->setVisible(!alone);
+  actions_->escape->setEnabled(work || session_->running().kind != JobKind::None);
   status_->showEngine(*engine_);
   status_->showModel(*session_);
   status_->showJob(session_->running());
@@ -169,7 +173,7 @@ void MainWindow::refresh() {
 }
 
 void MainWindow::showEngineLost(const QString& reason) {
-  workspace_->bottom()->log(reason);
+  log(reason);
   const bool open = !session_->path().isEmpty(), reopens = open && session_->reopens();
   QString hint = open ? tr("Your plan and view are safe.") : QString();
   if (options_.engine.isEmpty()) {
@@ -192,7 +196,7 @@ void MainWindow::showSilence(int seconds) {
   refresh();
   if (seconds == 0) return info_->dismissAbout(kEngineTopic);
   if (seconds == EngineClient::kSilence) {
-    workspace_->bottom()->log(tr("The engine has not answered for %1 s.").arg(seconds));
+    log(tr("The engine has not answered for %1 s.").arg(seconds));
   } else if (!info_->isAbout(kEngineTopic)) {
     return;
   }
@@ -202,6 +206,24 @@ void MainWindow::showSilence(int seconds) {
   info_->show(InfoBar::Tone::Choice, tr("The engine has not answered for %1 s.").arg(seconds), hint,
               {{tr("Wait")}, {tr("Restart engine"), [this] { session_->recover(); }}});
   info_->setTopic(kEngineTopic);
+}
+
+void MainWindow::log(const QString& line) {
+  log_->appendPlainText(QStringLiteral("%1  %2").arg(QTime::currentTime().toString(QStringLiteral("HH:mm:ss")), line));
+}
+
+// One thing at a time: the field, then what is open, then the work, then the selection.
+void MainWindow::stepBack() {
+  QWidget* focus = QApplication::focusWidget();
+  if (qobject_cast<QLineEdit*>(focus) != nullptr || qobject_cast<QAbstractSpinBox*>(focus) != nullptr)
+    return workspace_->graph()->view()->setFocus();
+  const bool running = session_->running().kind != JobKind::None;
+  const bool work = pages_->currentWidget() == workspace_;
+  const bool writing = running && work && workspace_->place() == Workspace::Place::Export;
+  if (work && !writing && workspace_->stepBack()) return;
+  if (!log_->isHidden()) return log_->hide();
+  if (running) return session_->cancel();
+  if (work) workspace_->graph()->view()->stepBack();
 }
 
 void MainWindow::showFoldResult() {
@@ -282,16 +304,16 @@ void MainWindow::nextAction(NextAction action) {
       if (blocked != norms.end()) session_->selection()->selectNorm(blocked->index);
       return;
     case NextAction::Inputs:
-      return workspace_->bottom()->showTab(BottomPanel::Inputs);
+      return showPanel(ActionPanel::Inputs);
     case NextAction::None:
       return;
   }
 }
 
 void MainWindow::showStep(int step) {
-  workspace_->hideSheet();
-  if (step == StoryModel) return session_->selection()->clear();
-  if (step == StoryFoldable) return workspace_->norms()->showNorms();
+  if (step == StoryModel) return showPanel(ActionPanel::Inputs);
+  if (step == StoryFoldable) return showPanel(ActionPanel::NormList);
+  workspace_->showPlace(Workspace::Place::Graph);
   constexpr BottomPanel::Tab kTabs[] = {BottomPanel::Plan, BottomPanel::Proof, BottomPanel::Benchmark};
   workspace_->bottom()->showTab(kTabs[step - StoryPlan]);
   actions_->toggleBottom->setChecked(true);

@@ -7,9 +7,9 @@ namespace normlens::ui {
 QString hintWords(const Hint& hint) {
   constexpr std::array<const char*, namesOf(HintKey{}).size()> kPlaces = {
       "",
-      QT_TRANSLATE_NOOP("HintWords", " on the Inputs tab"),
+      QT_TRANSLATE_NOOP("HintWords", " under Inputs"),
       QT_TRANSLATE_NOOP("HintWords", " in Preferences"),
-      QT_TRANSLATE_NOOP("HintWords", " in Preferences, or give inputs on the Inputs tab"),
+      QT_TRANSLATE_NOOP("HintWords", " in Preferences, or give inputs under Inputs"),
       QT_TRANSLATE_NOOP("HintWords", " in Preferences"),
       QT_TRANSLATE_NOOP("HintWords", " in the inspector, once the file itself is open"),
       QT_TRANSLATE_NOOP("HintWords", " with Export anyway"),

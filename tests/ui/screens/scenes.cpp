@@ -164,7 +164,7 @@ void anEditLeftOut(Stage& stage) {
 
 void inputsWrong(Stage& stage) {
   open(stage, stage.model);
-  showTab(stage, BottomPanel::Inputs);
+  stage.window.workspace()->showPlace(ui::Workspace::Place::Inputs);
   auto* table = stage.window.findChild<QTableView*>(QStringLiteral("inputsTable"));
   table->model()->setData(table->model()->index(0, ui::InputsModel::Shape), QStringLiteral("2, -3"), Qt::EditRole);
 }
@@ -177,7 +177,7 @@ void palette(Stage& stage) {
 
 void normTable(Stage& stage) {
   open(stage, stage.other);
-  showTab(stage, BottomPanel::Norms);
+  stage.window.workspace()->showPlace(ui::Workspace::Place::Norms);
   stage.window.findChild<QCheckBox*>(QStringLiteral("normTableGrouped"))->setChecked(true);
 }
 
@@ -289,7 +289,16 @@ QVector<Scene> windowScenes() {
       {QStringLiteral("state_unticked"), anEditLeftOut, {}, false},
       {QStringLiteral("state_why_not"), whyNot, {}, false},
       {QStringLiteral("norm_table"), normTable},
-      {QStringLiteral("inputs"), at(BottomPanel::Inputs)},
+      {QStringLiteral("inputs"),
+       [](Stage& stage) {
+         open(stage, stage.model);
+         stage.window.workspace()->showPlace(ui::Workspace::Place::Inputs);
+       }},
+      {QStringLiteral("graph_only"),
+       [](Stage& stage) {
+         open(stage, stage.model);
+         trigger(stage, "graphOnly");
+       }},
       {QStringLiteral("inputs_wrong"), inputsWrong},
       {QStringLiteral("proof"),
        [](Stage& stage) {
@@ -316,7 +325,11 @@ QVector<Scene> windowScenes() {
       {QStringLiteral("streams"), [](Stage& stage) { streams(stage, stage.model); }},
       {QStringLiteral("streams_refused"), [](Stage& stage) { streams(stage, stage.other); }},
       {QStringLiteral("streams_written"), narrowed},
-      {QStringLiteral("learn"), at(BottomPanel::Learn)},
+      {QStringLiteral("words"),
+       [](Stage& stage) {
+         open(stage, stage.model);
+         stage.window.workspace()->showWords(QStringLiteral("gamma_beta"));
+       }},
       {QStringLiteral("probe"),
        [](Stage& stage) {
          open(stage, stage.model);
@@ -358,7 +371,11 @@ QVector<Scene> windowScenes() {
          auto* says = stage.window.findChild<QLabel*>(QStringLiteral("labSays"));
          (void)waitFor([&] { return !says->text().isEmpty(); });
        }},
-      {QStringLiteral("log"), at(BottomPanel::Log)},
+      {QStringLiteral("log"),
+       [](Stage& stage) {
+         open(stage, stage.model);
+         trigger(stage, "showLog");
+       }},
       {QStringLiteral("norm_page"),
        [](Stage& stage) {
          open(stage, stage.model);

@@ -28,6 +28,7 @@
 #include "ui/theme/theme.h"
 #include "ui/widgets/elided_label.h"
 #include "ui/widgets/frames.h"
+#include "ui/window/bottom/learn_page.h"
 #include "ui/window/inspector/inspector.h"
 #include "ui/window/workspace/graph_pane.h"
 #include "ui/window/workspace/workspace.h"
@@ -328,7 +329,9 @@ QStringList TestTextFits::outOfReach(const ui::MainWindow& window) {
     }
   }
   const QWidget* inspector = window.workspace()->inspector();
-  if (window.workspace()->isVisible() && !inReach(inspector))
+  const bool beside = window.workspace()->place() <= ui::Workspace::Place::Norms &&
+                      !window.workspace()->words()->isVisible() && !window.workspace()->graphOnly();
+  if (window.workspace()->isVisible() && beside && !inReach(inspector))
     missing << QStringLiteral("the inspector is out of reach");
   return missing;
 }

@@ -8,6 +8,7 @@
 #include <QSettings>
 #include <QSpinBox>
 #include <QStackedWidget>
+#include <QTabBar>
 #include <QTextBrowser>
 #include <algorithm>
 
@@ -22,6 +23,7 @@
 #include "ui/window/bottom/learn_page.h"
 #include "ui/window/frame/command_palette.h"
 #include "ui/window/frame/preferences_page.h"
+#include "ui/window/inspector/inspector.h"
 #include "ui/window/workspace/graph_pane.h"
 #include "ui/window/workspace/workspace.h"
 
@@ -104,7 +106,7 @@ class TestCommands final : public test::ModelTest {
     openPalette(shown);
     type(shown, QStringLiteral("go table"));
     press(shown, Qt::Key_Return);
-    QCOMPARE(shown.window.workspace()->bottom()->tab(), BottomPanel::Norms);
+    QCOMPARE(shown.window.workspace()->place(), Workspace::Place::Norms);
     QTest::keyClick(&shown.window, Qt::Key_3, Qt::AltModifier);
     QCOMPARE(shown.window.workspace()->bottom()->tab(), BottomPanel::Plan);
   }
@@ -114,15 +116,71 @@ class TestCommands final : public test::ModelTest {
     QVERIFY(!shown.child<QAction>("explain")->isEnabled());  // there is nothing to explain yet
     shown.openAndAnalyse(model_);
     const auto lesson = [&] { return shown.child<LearnPage>("learn")->lesson(); };
-    BottomPanel* bottom = shown.window.workspace()->bottom();
     QVERIFY(QTest::qWaitForWindowActive(&shown.window));
     QTest::keyClick(&shown.window, Qt::Key_3, Qt::AltModifier);  // the plan
     QTest::keyClick(QApplication::focusWidget(), Qt::Key_F1);
-    QCOMPARE(bottom->tab(), BottomPanel::Learn);
+    QVERIFY(shown.window.workspace()->words()->isVisible() && !shown.window.workspace()->inspector()->isVisible());
     QCOMPARE(lesson(), QStringLiteral("plan"));
     shown.window.workspace()->graph()->findChild<graphview::GraphView*>()->setFocus();
     QTest::keyClick(QApplication::focusWidget(), Qt::Key_F1);
     QCOMPARE(lesson(), QStringLiteral("zero_mean_graph"));
+    QTest::keyClick(QApplication::focusWidget(), Qt::Key_Escape);
+    QVERIFY(!shown.window.workspace()->words()->isVisible() && shown.window.workspace()->inspector()->isVisible());
+  }
+
+  void theGraphHasTheWholeWindow() {
+    Shown shown(model_);
+    auto* graph = shown.window.workspace()->graph();
+    const QSize before = graph->size();
+    QTest::keyClick(&shown.window, Qt::Key_F);
+    QTRY_COMPARE(graph->size(), shown.window.centralWidget()->size());
+    for (const char* name : {"toolBar", "storyBar", "statusBar", "panel"})
+      QVERIFY2(!shown.child<QWidget>(name)->isVisible(), name);
+    QTest::keyClick(&shown.window, Qt::Key_Escape);
+    QTRY_COMPARE(graph->size(), before);
+  }
+
+  void theTableIsTheListsWideForm() {
+    Shown shown(model_);
+    QTest::keyClick(&shown.window, Qt::Key_W);
+    QVERIFY(shown.child<QWidget>("normTable")->isVisible() && shown.window.workspace()->inspector()->isVisible());
+    QVERIFY(!shown.child<QWidget>("normList")->isVisible() && !shown.window.workspace()->graph()->isVisible());
+    QTest::keyClick(&shown.window, Qt::Key_W);
+    QVERIFY(shown.child<QWidget>("normList")->isVisible() && shown.window.workspace()->graph()->isVisible());
+  }
+
+  void escapeTakesOneStepAtATime() {
+    Shown shown(model_, {QStringLiteral("--slow"), QStringLiteral("fold=60000")});
+    Workspace& work = *shown.window.workspace();
+    QVERIFY(QTest::qWaitForWindowActive(&shown.window));
+    shown.session.selection()->selectNorm(2);
+    shown.session.fold();
+    work.showPlace(Workspace::Place::Inputs);
+    shown.click("logButton");
+    shown.child<QLineEdit>("normFilter")->setFocus();
+    const auto escape = [&] { QTest::keyClick(&shown.window, Qt::Key_Escape); };
+    QTest::keyClick(QApplication::focusWidget(), Qt::Key_Escape);
+    QVERIFY(!shown.child<QLineEdit>("normFilter")->hasFocus() && work.place() == Workspace::Place::Inputs);
+    escape();
+    QVERIFY(work.place() == Workspace::Place::Graph && shown.child<QWidget>("log")->isVisible());
+    escape();
+    QVERIFY(!shown.child<QWidget>("log")->isVisible() && shown.session.busy());
+    escape();
+    QTRY_VERIFY(!shown.session.busy());
+    QCOMPARE(shown.session.selection()->current().norm, 2);
+    escape();
+    QCOMPARE(shown.session.selection()->current().norm, -1);
+  }
+
+  void theTabsHaveTheirFigures() {
+    Shown shown(model_);
+    const auto* tabs = shown.child<QTabBar>("bottomTabs");
+    QCOMPARE(tabs->count(), 4);
+    const auto edits = shown.session.plan()->edits.size();
+    QCOMPARE(tabs->tabText(BottomPanel::Plan), QStringLiteral("Plan · %1 edits").arg(edits));
+    QCOMPARE(tabs->tabText(BottomPanel::Proof), QStringLiteral("Proof"));
+    shown.fold();
+    QVERIFY(tabs->tabText(BottomPanel::Proof).startsWith(QStringLiteral("Proof · ")));
   }
 
   void everyLinkLeadsToALesson() {

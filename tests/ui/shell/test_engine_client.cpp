@@ -81,9 +81,8 @@ class TestEngineClient final : public test::ModelTest {
 
   void aHintNamesTheWindowsOwnPlace() {
     const std::pair<Hint, const char*> rows[] = {
-        {{"give inputs", HintKey::Inputs}, "give inputs on the Inputs tab"},
-        {{"allow more time", HintKey::TimeOrInputs},
-         "allow more time in Preferences, or give inputs on the Inputs tab"},
+        {{"give inputs", HintKey::Inputs}, "give inputs under Inputs"},
+        {{"allow more time", HintKey::TimeOrInputs}, "allow more time in Preferences, or give inputs under Inputs"},
         {{"choose one of them", HintKey::Model}, "choose one of them in the inspector, once the file itself is open"},
         {{"export it all the same", HintKey::Force}, "export it all the same with Export anyway"},
         {"my--model.pt -- a file of 2 - 1 parts", "my--model.pt -- a file of 2 - 1 parts"},

@@ -126,7 +126,7 @@ class TestInputs final : public test::ModelTest {
       Shown shown(model_);
       shown.session.choices()->setPolicy(Policy::All);
       QTRY_VERIFY(shown.session.plan() && !shown.session.busy());
-      shown.window.workspace()->bottom()->showTab(BottomPanel::Inputs);
+      shown.window.workspace()->showPlace(Workspace::Place::Inputs);
       auto* table = shown.child<QTableView>("inputsTable");
       auto* apply = shown.child<QAbstractButton>("inputsApply");
       QVERIFY(!apply->isEnabled());
@@ -144,7 +144,7 @@ class TestInputs final : public test::ModelTest {
     Shown again;
     again.openAndAnalyse(model_);
     QCOMPARE(again.session.analysis()->inputs.front().shape, (std::vector<int64_t>{3, 7}));
-    again.window.workspace()->bottom()->showTab(BottomPanel::Inputs);
+    again.window.workspace()->showPlace(Workspace::Place::Inputs);
     again.click("inputsGuess");
     QTRY_VERIFY(!again.session.busy() && again.session.plan());
     QCOMPARE(again.session.analysis()->inputs.front().shape, (std::vector<int64_t>{1, 16}));
@@ -153,7 +153,7 @@ class TestInputs final : public test::ModelTest {
 
   void arraysAreLoadedFromAFile() {
     Shown shown(model_);
-    shown.window.workspace()->bottom()->showTab(BottomPanel::Inputs);
+    shown.window.workspace()->showPlace(Workspace::Place::Inputs);
     const QString npz = test::modelFile(folder_, QStringLiteral("sample.npz"));
     shown.click("inputsLoad");
     shown.answerFileDialog("inputsDialog", npz);
@@ -183,7 +183,7 @@ class TestInputs final : public test::ModelTest {
   void arraysThatWereRefusedAreNotReportedAsAGuess() {
     Shown shown({QStringLiteral("--error"), QStringLiteral("set_inputs")});
     shown.openAndAnalyse(model_);
-    shown.window.workspace()->bottom()->showTab(BottomPanel::Inputs);
+    shown.window.workspace()->showPlace(Workspace::Place::Inputs);
     shown.click("inputsLoad");
     shown.answerFileDialog("inputsDialog", test::modelFile(folder_, QStringLiteral("sample.npz")));
     QTRY_VERIFY(!shown.session.busy() && shown.window.infoBar()->showsError());
@@ -196,7 +196,7 @@ class TestInputs final : public test::ModelTest {
   // What was typed stays in its cell, with the reason; typed anew, or guessed, it is forgotten.
   void whatWasRefusedStaysAndIsMarked() {
     Shown shown(model_, {QStringLiteral("--error"), QStringLiteral("set_inputs")});
-    shown.window.workspace()->bottom()->showTab(BottomPanel::Inputs);
+    shown.window.workspace()->showPlace(Workspace::Place::Inputs);
     auto* table = shown.child<QTableView>("inputsTable");
     const auto cell = [&](int column, int role) { return table->model()->index(0, column).data(role).toString(); };
     const QString before = cell(InputsModel::Shape, Qt::DisplayRole);
@@ -222,7 +222,7 @@ class TestInputs final : public test::ModelTest {
 
   void whatWasTypedOutlivesAStop() {
     Shown shown(model_, {QStringLiteral("--slow"), QStringLiteral("set_inputs=2000")});
-    shown.window.workspace()->bottom()->showTab(BottomPanel::Inputs);
+    shown.window.workspace()->showPlace(Workspace::Place::Inputs);
     auto* table = shown.child<QTableView>("inputsTable");
     edit(table, 0, InputsModel::Shape, QStringLiteral("3, 7"));
     QTRY_VERIFY(shown.child<QAbstractButton>("inputsApply")->isEnabled());
@@ -239,7 +239,7 @@ class TestInputs final : public test::ModelTest {
 
   void guessAgainGivesUpWhatRuns() {
     Shown shown(model_, {QStringLiteral("--slow"), QStringLiteral("fold=60000")});
-    shown.window.workspace()->bottom()->showTab(BottomPanel::Inputs);
+    shown.window.workspace()->showPlace(Workspace::Place::Inputs);
     shown.session.fold();
     QTRY_COMPARE(shown.session.job().kind, JobKind::Folding);
     shown.click("inputsGuess");

@@ -284,7 +284,7 @@ class LessonsTest final : public test::ModelTest {
 
   void aLinkBringsItsNormAlong() {
     Shown shown(test::modelFile(folder_, QStringLiteral("gpt2.pt")));
-    shown.window.workspace()->bottom()->showLesson(QStringLiteral("zero_mean_graph"));
+    shown.window.workspace()->showWords(QStringLiteral("zero_mean_graph"));
     auto* words = shown.window.findChild<LearnPage*>()->findChild<QTextBrowser*>();
     for (const int norm : {2, 0}) {
       shown.session.selection()->selectNorm(norm);

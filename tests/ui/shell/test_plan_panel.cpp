@@ -200,7 +200,7 @@ class TestPlanPanel final : public test::ModelTest {
 
   void theNormTableSortsFiltersAndCopies() {
     Shown shown(postNormModel_);
-    shown.window.workspace()->bottom()->showTab(BottomPanel::Norms);
+    shown.window.workspace()->showPlace(Workspace::Place::Norms);
     auto* table = shown.child<QTableView>("normTable");
     QCOMPARE(table->model()->rowCount(), 9);
     QHeaderView* header = table->horizontalHeader();
@@ -220,7 +220,7 @@ class TestPlanPanel final : public test::ModelTest {
 
   void rowsOfTheNormTableAreSelectedAndKept() {
     Shown shown(model_);
-    shown.window.workspace()->bottom()->showTab(BottomPanel::Norms);
+    shown.window.workspace()->showPlace(Workspace::Place::Norms);
     auto* table = shown.child<QTableView>("normTable");
     const QModelIndex third = table->model()->index(2, NormTable::Name);
     QTest::mouseClick(table->viewport(), Qt::LeftButton, {}, table->visualRect(third).center());

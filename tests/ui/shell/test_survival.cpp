@@ -174,7 +174,7 @@ class TestSurvival final : public QObject {
 
   void thePlanIsShownAndChangedWhileTheEngineIsAway() {
     Shown shown(model_);
-    shown.window.workspace()->bottom()->showTab(BottomPanel::Inputs);
+    shown.window.workspace()->showPlace(Workspace::Place::Inputs);
     QVERIFY(shown.child<QAbstractButton>("inputsGuess")->isEnabled());
     ::kill(static_cast<pid_t>(shown.window.engine()->processId()), SIGKILL);
     QTRY_VERIFY(shown.window.infoBar()->showsError());

@@ -90,7 +90,7 @@ class TestWindow final : public test::ModelTest {
     QCOMPARE(shown.child<Badge>("verdictBadge")->word(), QStringLiteral("Not known"));
     QCOMPARE(shown.child<QLabel>("reason")->text(),
              QStringLiteral("The model was not run, so the shape of its input is not known. Allow more time in "
-                            "Preferences, or give inputs on the Inputs tab."));
+                            "Preferences, or give inputs under Inputs."));
     QCOMPARE(recentFiles().front().layerNorms, -1);
     const QAbstractItemModel* table = shown.child<QTableView>("normTable")->model();
     for (const int column : {NormTable::Paper, NormTable::Practical, NormTable::Strict})
@@ -98,7 +98,7 @@ class TestWindow final : public test::ModelTest {
     QVERIFY(shown.child<QLabel>("planEmpty")->text().contains(QStringLiteral("9 are not known")));
     QCOMPARE(shown.child<StoryBar>("storyBar")->nextAction(), NextAction::Inputs);
     shown.click("nextAction");
-    QCOMPARE(shown.window.workspace()->bottom()->tab(), BottomPanel::Inputs);
+    QCOMPARE(shown.window.workspace()->place(), Workspace::Place::Inputs);
   }
 
   void aModelThatCannotRunIsNotOfferedToBeFolded() {
@@ -298,7 +298,7 @@ class TestWindow final : public test::ModelTest {
 
   void theTablesHeadersAreWhole() {
     Shown shown(model_);
-    shown.window.workspace()->bottom()->showTab(BottomPanel::Norms);
+    shown.window.workspace()->showPlace(Workspace::Place::Norms);
     const auto* header = shown.child<QTableView>("normTable")->horizontalHeader();
     QTRY_VERIFY(header->isVisible());
     constexpr int kPadding = 16, kSortArrow = 7;

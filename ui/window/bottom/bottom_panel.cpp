@@ -4,11 +4,9 @@
 #include <QCoreApplication>
 #include <QEvent>
 #include <QMenu>
-#include <QPlainTextEdit>
 #include <QPushButton>
 #include <QStackedWidget>
 #include <QTabBar>
-#include <QTime>
 
 #include "ui/session/session.h"
 #include "ui/widgets/elided_label.h"
@@ -18,7 +16,6 @@
 #include "ui/window/actions.h"
 #include "ui/window/bottom/bench_page.h"
 #include "ui/window/bottom/differences_page.h"
-#include "ui/window/bottom/learn_page.h"
 #include "ui/window/bottom/pages.h"
 #include "ui/window/parts.h"
 #include "ui/words/bench_text.h"
@@ -26,14 +23,8 @@
 
 namespace normlens::ui {
 
-namespace {
-
-constexpr int kMostLogLines = 5000;
-
-}  // namespace
-
 BottomPanel::BottomPanel(Session* session, Actions* actions, QWidget* parent) : QFrame(parent), session_(session) {
-  describe(this, "panel", {}, tr("Plan, proof, benchmark and log"));
+  describe(this, "panel", {}, tr("Plan, proof, differences and benchmark"));
   auto* layout = makeColumn(this);
   layout->addWidget(makeHeader(actions));
   pages_ = new QStackedWidget(this);
@@ -61,13 +52,9 @@ QWidget* BottomPanel::makeHeader(Actions* actions) {
   tabs_->setUsesScrollButtons(false);
   const QPair<QString, QString> titles[] = {
       {tr("Plan"), tr("The edits, in the order in which they are applied. Clear a box to leave one out.")},
-      {tr("LayerNorms"), tr("All LayerNorms as a table: sort, filter, group, copy.")},
-      {tr("Inputs"), tr("The inputs of the model. Set or load your own.")},
       {tr("Proof"), tr("How much the folded model's outputs differ from the original's.")},
       {tr("Differences"), tr("Where two models diverge, LayerNorm by LayerNorm and precision by precision.")},
-      {tr("Benchmark"), tr("How long the original and the folded model take.")},
-      {tr("Learn"), tr("How the method works, in short lessons. F1 opens the lesson about what is under the pointer.")},
-      {tr("Log"), tr("The engine's messages.")}};
+      {tr("Benchmark"), tr("How long the original and the folded model take.")}};
   for (const auto& [title, tip] : titles) tabs_->setTabToolTip(tabs_->addTab(title), tip);
   summary_ = new ElidedLabel({}, Qt::ElideRight, header);
   summary_->setProperty("kind", "faint");
@@ -103,17 +90,12 @@ void BottomPanel::addPages() {
   addPage(makePlanPage(
               session_, [this](int node) { Q_EMIT nodeChosen(node); }, pages_),
           "plan");
-  addPage(makeNormTablePage(session_, pages_), "zero_mean");
-  addPage(makeInputsPage(session_, pages_), nullptr);
   addPage(makeProofPage(
               session_, [this] { Q_EMIT exportAnywayClicked(); }, pages_),
           "proof");
   differences_ = addPage(new DifferencesPage(session_, pages_), "proof");
   addPage(new BenchPage(session_, pages_), "latency");
-  learn_ = addPage(new LearnPage(pages_), nullptr);
-  log_ = addPage(makeLog(), nullptr);
-  connect(learn_, &LearnPage::lessonWanted, this, &BottomPanel::lessonWanted);
-  connect(differences_, &DifferencesPage::inputsWanted, this, [this] { showTab(Inputs); });
+  connect(differences_, &DifferencesPage::inputsWanted, this, &BottomPanel::inputsWanted);
 }
 
 QWidget* BottomPanel::makePlanButtons(Actions* actions) {
@@ -138,20 +120,6 @@ void BottomPanel::showPlanButtons() {
   planMore_->setVisible(wanted && planButtonsFold_);
 }
 
-QPlainTextEdit* BottomPanel::makeLog() {
-  auto* log = describe(new QPlainTextEdit(pages_), "log", {}, tr("Log"));
-  log->setReadOnly(true);
-  log->setMaximumBlockCount(kMostLogLines);
-  log->setTabChangesFocus(true);
-  log->document()->setDocumentMargin(12);
-  log->setPlaceholderText(tr("The log is empty."));
-  return log;
-}
-
-void BottomPanel::log(const QString& line) {
-  log_->appendPlainText(QStringLiteral("%1  %2").arg(QTime::currentTime().toString(QStringLiteral("HH:mm:ss")), line));
-}
-
 void BottomPanel::showTab(Tab tab) { tabs_->setCurrentIndex(tab); }
 
 void BottomPanel::focusTab() {
@@ -163,14 +131,31 @@ void BottomPanel::focusTab() {
   tabs_->setFocus(Qt::ShortcutFocusReason);
 }
 
-void BottomPanel::showLesson(const QString& name) {
-  learn_->showLesson(name);
-  showTab(Learn);
-}
-
 BottomPanel::Tab BottomPanel::tab() const { return static_cast<Tab>(tabs_->currentIndex()); }
 
+// Each with its figure, once there is one.
+void BottomPanel::showTitles() {
+  const auto& plan = session_->plan();
+  const auto& fold = session_->foldResult();
+  const auto& bench = session_->measurements()->last();
+  const protocol::BenchPoint* first = bench ? firstMeasured(*bench) : nullptr;
+  const auto edits = plan ? static_cast<int>(plan->edits.size()) : 0;
+  tabs_->setTabText(Plan, edits == 0   ? tr("Plan")
+                          : edits == 1 ? tr("Plan · 1 edit")
+                                       : tr("Plan · %1 edits").arg(edits));
+  tabs_->setTabText(Proof, !fold || !fold->verify         ? tr("Proof")
+                           : fold->verify->exact == false ? tr("Proof · outputs differ")
+                           : fold->verify->algebra_done
+                               ? tr("Proof · %1").arg(formatError(fold->verify->algebra.max_rel))
+                               : tr("Proof"));
+  tabs_->setTabText(Benchmark,
+                    first == nullptr || !first->b || first->crowded
+                        ? tr("Benchmark")
+                        : tr("Benchmark · %1").arg(first->noise ? tr("no clear gain") : formatRatio(first->speedup)));
+}
+
 void BottomPanel::showSummary() {
+  showTitles();
   QString summary;
   const auto& plan = session_->plan();
   if (tab() == Plan && plan) {

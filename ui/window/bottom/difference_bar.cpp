@@ -67,7 +67,7 @@ void DifferenceBar::buildControls() {
   row->addWidget(batches_);
   other_ = addButton(row, "menu", {}, "differenceAgainst", tr("The model to compare with the original."));
   inputs_ = addButton(row, "secondary", {}, "differenceInputs",
-                      tr("The inputs of both models. Set or load your own on the Inputs tab."));
+                      tr("The inputs of both models. Set or load your own under Inputs."));
   connect(inputs_, &QPushButton::clicked, this, &DifferenceBar::inputsWanted);
   words_ = describe(new ElidedLabel({}, Qt::ElideRight, this), "differenceState");
   row->addWidget(words_, 1);

@@ -3,6 +3,7 @@
 #include <QDir>
 #include <QFile>
 #include <QListWidget>
+#include <QPushButton>
 #include <QTextBlock>
 #include <QTextBrowser>
 #include <QTextCursor>
@@ -15,7 +16,7 @@
 namespace normlens::ui {
 namespace {
 
-constexpr int kTitleWidth = 240;
+constexpr int kTitlesHeight = 196;
 constexpr int kParagraphGap = 8;
 constexpr int kLineHeight = 125;  // percent
 constexpr int kNameRole = Qt::UserRole;
@@ -52,16 +53,23 @@ void setOut(QTextDocument& document) {
 
 LearnPage::LearnPage(QWidget* parent) : QWidget(parent) {
   setObjectName(QStringLiteral("learn"));
-  auto* row = makeRow(this);
+  auto* column = makeColumn(this);
   titles_ = describe(new QListWidget(this), "lessons", tr("The words of this program, one page each."), tr("Lessons"));
-  setTextWidth(titles_, kTitleWidth);
+  setTextHeight(titles_, kTitlesHeight);
   titles_->setFrameShape(QFrame::NoFrame);
   text_ = describe(new QTextBrowser(this), "lessonText", {}, tr("Lesson"));
   text_->setFrameShape(QFrame::NoFrame);
   text_->setOpenLinks(false);
   text_->document()->setDocumentMargin(16);
-  row->addWidget(titles_);
-  row->addWidget(text_, 1);
+  column->addWidget(titles_);
+  column->addWidget(makeLine(Qt::Horizontal, this));
+  column->addWidget(text_, 1);
+  auto* foot = makeRow(nullptr, 0, {10, 6, 10, 6});
+  QPushButton* all = addButton(foot, "link", tr("All lessons (Ctrl+1)"), "allLessons",
+                               tr("Open the lessons: the same in interactive figures."));
+  connect(all, &QPushButton::clicked, this, [this] { Q_EMIT lessonWanted({}); });
+  foot->addStretch(1);
+  column->addLayout(foot);
   connect(text_, &QTextBrowser::anchorClicked, this, [this](const QUrl& link) { Q_EMIT lessonWanted(link.path()); });
   connect(titles_, &QListWidget::currentRowChanged, this, &LearnPage::read);
   fill();

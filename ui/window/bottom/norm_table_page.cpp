@@ -120,7 +120,7 @@ class NormTablePage final : public QWidget {
     header->setStretchLastSection(true);
     header->setSectionsMovable(true);
     setColumnWidths(table_, {{NormTable::Place, 56},
-                             {NormTable::Name, 210},
+                             {NormTable::Name, 300},
                              {NormTable::Verdict, 120},
                              {NormTable::InPlan, 108},
                              {NormTable::Over, 64},

@@ -469,10 +469,9 @@ bool ExportSheet::event(QEvent* event) {
     const auto* key = static_cast<QKeyEvent*>(event);
     const bool enter =
         (key->key() == Qt::Key_Return || key->key() == Qt::Key_Enter) && key->modifiers().testFlag(Qt::ControlModifier);
-    const bool leaves = key->key() == Qt::Key_Escape && session_->running().kind == JobKind::None;
-    if (enter || leaves) {
+    if (enter) {
       event->accept();
-      if (event->type() == QEvent::KeyPress) enter ? write() : Q_EMIT closed();
+      if (event->type() == QEvent::KeyPress) write();
       return true;
     }
   }

@@ -22,6 +22,7 @@
 #include "ui/theme/theme.h"
 #include "ui/widgets/delegates/row_delegate.h"
 #include "ui/widgets/frames.h"
+#include "ui/widgets/icon_button.h"
 #include "ui/widgets/lesson_link.h"
 #include "ui/window/parts.h"
 #include "ui/words/format.h"
@@ -249,7 +250,7 @@ NormPanel::NormPanel(Session* session, QWidget* parent)
   filter_->setSourceModel(normModel_);
   auto* layout = makeColumn(this);
   QFrame* header = makeBar(QStringLiteral("panelHeader"), 36, this);
-  layoutOf(header)->setContentsMargins(0, 0, 0, 0);
+  layoutOf(header)->setContentsMargins(0, 0, 8, 0);
   tabs_ = new QTabBar(header);
   tabs_->setExpanding(false);
   tabs_->addTab(tr("Norms"));
@@ -257,6 +258,10 @@ NormPanel::NormPanel(Session* session, QWidget* parent)
   tabs_->setAccessibleName(tr("Norms or modules"));
   layoutOf(header)->addWidget(tabs_, 0, Qt::AlignBottom);
   layoutOf(header)->addStretch(1);
+  auto* table = describe(new IconButton(QStringLiteral("panel"), {}, tr("Show the LayerNorms as a table (W)"), header),
+                         "normsAsTable");
+  layoutOf(header)->addWidget(table);
+  connect(table, &QToolButton::clicked, this, &NormPanel::tableWanted);
   layout->addWidget(header);
   pages_ = new QStackedWidget(this);
   pages_->addWidget(makeNormPage());

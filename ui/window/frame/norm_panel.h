@@ -27,6 +27,7 @@ class NormPanel final : public QFrame {
 
  Q_SIGNALS:
   void scopeChosen(int scope);
+  void tableWanted();
 
  protected:
   void resizeEvent(QResizeEvent* event) override;

@@ -113,6 +113,15 @@ void SearchBox::step(int by) {
   choose(current_ < 0 ? (by > 0 ? 0 : count - 1) : (current_ + by + count) % count);
 }
 
+// Escape is a shortcut of the window as well: in the field it is the field's.
+bool SearchBox::event(QEvent* event) {
+  if (event->type() == QEvent::ShortcutOverride && static_cast<QKeyEvent*>(event)->key() == Qt::Key_Escape) {
+    event->accept();
+    return true;
+  }
+  return QLineEdit::event(event);
+}
+
 void SearchBox::keyPressEvent(QKeyEvent* event) {
   if (event->key() == Qt::Key_Escape) {
     if (completer_->popup()->isVisible()) {

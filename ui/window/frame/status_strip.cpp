@@ -4,6 +4,7 @@
 
 #include <QFile>
 #include <QProgressBar>
+#include <QPushButton>
 #include <QTimer>
 #include <optional>
 
@@ -107,6 +108,8 @@ StatusStrip::StatusStrip(QWidget* parent) : QFrame(parent) {
   device_ = addLabel("engineDevice", tr("The device that runs the models."));
   model_ = addLabel("modelSize", tr("Size of the opened file."));
   memory_ = addLabel("engineMemory", tr("Memory the engine uses now."));
+  QPushButton* log = addButton(layout, "link", tr("Log"), "logButton", tr("Show or hide the engine's messages."));
+  connect(log, &QPushButton::clicked, this, &StatusStrip::logClicked);
   layout->addStretch(1);
   stage_ = describe(makeLabel({}, "status", this), "jobStage");
   bar_ = new QProgressBar(this);

@@ -29,6 +29,7 @@ class StatusStrip final : public QFrame {
 
  Q_SIGNALS:
   void cancelClicked();
+  void logClicked();
 
  private:
   void showMemory();

@@ -22,6 +22,12 @@ StoryStep modelStep(const Session& session) {
   if (session.analysis()) {
     const int norms = session.analysis()->totals.layer_norms;
     step.pieces.push_back({norms == 1 ? tr("· 1 LayerNorm") : tr("· %1 LayerNorms").arg(norms)});
+    const auto& inputs = session.analysis()->inputs;
+    if (inputs.size() == 1) {
+      step.pieces.push_back({tr("· %1 %2").arg(text(inputs.front().name), formatShape(inputs.front().shape))});
+    } else if (!inputs.empty()) {
+      step.pieces.push_back({tr("· %1 inputs").arg(inputs.size())});
+    }
   } else if (session.job().kind == JobKind::Opening) {
     step.pieces.push_back({tr("· reading"), Tone::Faint});
   }

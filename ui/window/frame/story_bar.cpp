@@ -22,7 +22,7 @@ StoryBar::StoryBar(QWidget* parent) : QFrame(parent) {
   auto* layout = makeRow(this, 0, {8, 4, 12, 4});
   // Ordered as StoryIndex.
   const std::pair<const char*, QString> segments[StorySteps] = {
-      {"storyModel", tr("The opened file. Click to see its contents.")},
+      {"storyModel", tr("The opened file. Click to see its inputs, and to set or load your own.")},
       {"storyFoldable", tr("How many LayerNorms can become RMSNorms without changing an output.")},
       {"storyPlan", tr("The edits to make. The opened file never changes.")},
       {"storyProved", tr("The largest relative difference between the outputs of the original and the folded model.")},

@@ -3,12 +3,16 @@
 #include <QAction>
 #include <QSettings>
 #include <QSplitter>
+#include <QStackedWidget>
 
 #include "ui/session/session.h"
 #include "ui/theme/theme.h"
 #include "ui/widgets/follow_text.h"
+#include "ui/widgets/icon_button.h"
 #include "ui/window/actions.h"
 #include "ui/window/bottom/bottom_panel.h"
+#include "ui/window/bottom/learn_page.h"
+#include "ui/window/bottom/pages.h"
 #include "ui/window/export/export_sheet.h"
 #include "ui/window/frame/norm_panel.h"
 #include "ui/window/inspector/inspector.h"
@@ -32,27 +36,38 @@ Workspace::Workspace(Session* session, Actions* actions, QWidget* parent) : QWid
   upper_ = makeSplitter(Qt::Horizontal, down_);
   norms_ = new NormPanel(session, upper_);
   graph_ = new GraphPane(session, upper_);
-  sheet_ = new ExportSheet(session, upper_);
-  sheet_->hide();
+  places_ = new QStackedWidget(upper_);
+  places_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Ignored);
+  sheet_ = new ExportSheet(session, places_);
+  places_->addWidget(makePlace(tr("LayerNorms"), makeNormTablePage(session, places_)));
+  places_->addWidget(makePlace(tr("Inputs"), makeInputsPage(session, places_)));
+  places_->addWidget(sheet_);
   bottom_ = new BottomPanel(session, actions, down_);
   inspector_ = new Inspector(session, across_);
+  words_ = new LearnPage(across_);
+  wordsFrame_ = makePlace(tr("Words"), words_);
   followText(this, [this] {
     norms_->setMinimumWidth(grown(kLeastNorms));
     inspector_->setMinimumWidth(grown(kLeastInspector));
+    wordsFrame_->setMinimumWidth(grown(kInspector));
     bottom_->setMinimumHeight(grown(kLeastBottom));
     arrange();
   });
   graph_->setMinimumSize(220, 134);
   upper_->addWidget(norms_);
   upper_->addWidget(graph_);
-  upper_->addWidget(sheet_);
+  upper_->addWidget(places_);
   upper_->setStretchFactor(2, 1);
-  connect(sheet_, &ExportSheet::closed, this, &Workspace::hideSheet);
-  connect(session, &Session::leaving, this, &Workspace::hideSheet);
+  connect(norms_, &NormPanel::tableWanted, this, [this] { showPlace(Place::Norms); });
+  connect(sheet_, &ExportSheet::closed, this, &Workspace::stepBack);
+  connect(session, &Session::leaving, this, [this] { showPlace(Place::Graph); });
+  for (QAction* toggle : {actions->toggleInspector, actions->toggleBottom})
+    connect(toggle, &QAction::toggled, this, &Workspace::showParts);
   down_->addWidget(upper_);
   down_->addWidget(bottom_);
   across_->addWidget(down_);
   across_->addWidget(inspector_);
+  across_->addWidget(wordsFrame_);
   upper_->setStretchFactor(1, 1);
   down_->setStretchFactor(0, 1);
   across_->setStretchFactor(0, 1);
@@ -60,41 +75,98 @@ Workspace::Workspace(Session* session, Actions* actions, QWidget* parent) : QWid
     connect(splitter, &QSplitter::splitterMoved, this, [this] { arranged_ = true; });
   }
   makeColumn(this)->addWidget(across_);
+  showParts();
 }
 
 // Makes the panels as wide as their text wants them, but never so wide that the graph has no room.
 void Workspace::arrange() {
-  if (arranged_ || width() == 0 || !sheet_->isHidden()) return;
+  if (arranged_ || width() == 0 || place_ != Place::Graph || graphOnly_) return;
   const auto share = [](int whole, double part, int least, int wanted) {
     return qBound(grown(least), static_cast<int>(whole * part), qMax(grown(least), grown(wanted)));
   };
   const int inspector = share(width(), 0.25, kLeastInspector, kInspector);
   const int norms = share(width(), 0.2, kLeastNorms, kNorms);
   const int bottom = share(height(), 0.33, kLeastBottom, kBottom);
-  across_->setSizes({width() - inspector, inspector});
+  across_->setSizes({width() - inspector, inspector, inspector});
   upper_->setSizes({norms, width() - inspector - norms, 0});
   down_->setSizes({height() - bottom, bottom});
 }
 
-void Workspace::showSheet(ExportSheet::Kind kind) {
-  const int norms = norms_->width();
-  for (QWidget* away :
-       {static_cast<QWidget*>(graph_), static_cast<QWidget*>(bottom_), static_cast<QWidget*>(inspector_)}) {
-    away->hide();
+// A bar with the title and a button that closes it, and the content below.
+QWidget* Workspace::makePlace(const QString& title, QWidget* content) {
+  auto* frame = new QFrame(content->parentWidget());
+  frame->setObjectName(QStringLiteral("place"));
+  auto* column = makeColumn(frame);
+  QFrame* head = makeBar(QStringLiteral("panelHeader"), 36, frame);
+  layoutOf(head)->setContentsMargins(16, 0, 12, 0);
+  layoutOf(head)->addWidget(makeLabel(title, "section", head));
+  layoutOf(head)->addStretch(1);
+  auto* close = new IconButton(QStringLiteral("close"), {}, tr("Close %1 (Esc)").arg(title), head);
+  layoutOf(head)->addWidget(close);
+  connect(close, &QToolButton::clicked, this, &Workspace::stepBack);
+  column->addWidget(head);
+  column->addWidget(content, 1);
+  return frame;
+}
+
+void Workspace::showPlace(Place place) {
+  place_ = place;
+  if (place != Place::Graph) {
+    graphOnly_ = wordsShown_ = false;
+    places_->setCurrentIndex(static_cast<int>(place) - 1);
   }
-  sheet_->show();
-  upper_->setSizes({norms, 0, width() - norms});
+  showParts();
+}
+
+void Workspace::showSheet(ExportSheet::Kind kind) {
+  showPlace(Place::Export);
   sheet_->open(kind);
 }
 
-void Workspace::hideSheet() {
-  if (sheet_->isHidden()) return;
-  const int norms = norms_->width();
-  sheet_->hide();
-  graph_->show();
-  bottom_->setVisible(actions_->toggleBottom->isChecked());
-  inspector_->setVisible(actions_->toggleInspector->isChecked());
-  upper_->setSizes({norms, width() - norms, 0});
+void Workspace::showWords(const QString& name) {
+  words_->showLesson(name);
+  wordsShown_ = true;
+  graphOnly_ = false;
+  showParts();
+}
+
+void Workspace::hideWords() {
+  wordsShown_ = false;
+  showParts();
+}
+
+void Workspace::setGraphOnly(bool only) {
+  graphOnly_ = only;
+  if (only) place_ = Place::Graph;
+  showParts();
+}
+
+bool Workspace::stepBack() {
+  if (wordsShown_) {
+    hideWords();
+  } else if (place_ != Place::Graph) {
+    showPlace(Place::Graph);
+  } else if (graphOnly_) {
+    setGraphOnly(false);
+  } else {
+    return false;
+  }
+  return true;
+}
+
+void Workspace::showParts() {
+  const int left = norms_->isVisible() ? norms_->width() : 0;
+  const bool graph = place_ == Place::Graph, table = place_ == Place::Norms;
+  graph_->setVisible(graph);
+  places_->setVisible(!graph);
+  norms_->setVisible(!graphOnly_ && !table);
+  bottom_->setVisible(graph && !graphOnly_ && actions_->toggleBottom->isChecked());
+  wordsFrame_->setVisible(wordsShown_);
+  inspector_->setVisible((graph || table) && !graphOnly_ && !wordsShown_ && actions_->toggleInspector->isChecked());
+  if (left > 0) leftWidth_ = left;
+  const int norms = norms_->isHidden() ? 0 : leftWidth_, rest = upper_->width() - norms;
+  if (leftWidth_ > 0) upper_->setSizes({norms, graph ? rest : 0, graph ? 0 : rest});
+  Q_EMIT arranged();
 }
 
 void Workspace::resizeEvent(QResizeEvent* event) {
