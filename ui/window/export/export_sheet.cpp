@@ -32,7 +32,7 @@ namespace normlens::ui {
 
 namespace {
 
-constexpr int kList = 264;
+constexpr int kList = 264, kNarrowList = 200, kWide = 920;
 
 QStringList inputNames(const Session& session) {
   QStringList names;
@@ -80,10 +80,9 @@ ExportSheet::ExportSheet(Session* session, QWidget* parent)
   column->addWidget(head);
   auto* middle = makeRow(nullptr);
   buildList(this);
-  auto* listArea = makeScrollArea(this, Qt::ScrollBarAlwaysOff);
-  listArea->setWidget(listBody_);
-  followText(listArea, [listArea] { listArea->setFixedWidth(grown(kList)); });
-  middle->addWidget(listArea);
+  listArea_ = makeScrollArea(this, Qt::ScrollBarAlwaysOff);
+  listArea_->setWidget(listBody_);
+  middle->addWidget(listArea_);
   middle->addWidget(makeLine(Qt::Vertical, this));
   pages_ = new QStackedWidget(this);
   pages_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Ignored);
@@ -146,14 +145,14 @@ QWidget* ExportSheet::makePage() {
   connect(change, &QPushButton::clicked, this, &ExportSheet::askForPath);
   connect(file_, &QLineEdit::textChanged, this, &ExportSheet::showAll);
   page->addWidget(fileRow_);
-  auto* columns = makeRow(nullptr, 24);
+  columns_ = makeRow(nullptr, 24);
   auto* facts = makeColumn(nullptr, 6);
   addFacts(facts, body);
   auto* texts = makeColumn(nullptr, 12);
   addTexts(texts, body);
-  columns->addLayout(facts, 5);
-  columns->addLayout(texts, 4);
-  page->addLayout(columns);
+  columns_->addLayout(facts, 5);
+  columns_->addLayout(texts, 4);
+  page->addLayout(columns_);
   page->addStretch(1);
   area->setWidget(body);
   return area;
@@ -212,8 +211,9 @@ QWidget* ExportSheet::makeFoot() {
                          tr("Write a page about the fold next to the file, with pictures of the graph."));
   layoutOf(foot)->addWidget(alsoReport_);
   layoutOf(foot)->addStretch(1);
-  foot_ = describe(makeLabel({}, "soft", foot), "exportFootWords");
-  layoutOf(foot)->addWidget(foot_);
+  foot_ = describe(makeWords("soft", foot), "exportFootWords");
+  foot_->setAlignment(Qt::AlignRight | Qt::AlignVCenter);
+  layoutOf(foot)->addWidget(foot_, 100);
   layoutOf(foot)->addSpacing(12);
   write_ = describe(new PushButton({}, PushButton::Look::Filled, foot), "exportWrite");
   layoutOf(foot)->addWidget(write_);
@@ -462,6 +462,15 @@ void ExportSheet::write() {
 void ExportSheet::makePullRequestText() {
   makePullRequest_->setEnabled(false);
   session_->report()->start(protocol::ReportFormat::Markdown, {});
+}
+
+// The columns stand below each other where the sheet is narrow.
+void ExportSheet::resizeEvent(QResizeEvent* event) {
+  QFrame::resizeEvent(event);
+  const bool wide = width() >= grown(kWide);
+  columns_->setDirection(wide ? QBoxLayout::LeftToRight : QBoxLayout::TopToBottom);
+  listArea_->setFixedWidth(grown(wide ? kList : kNarrowList));
+  source_->setVisible(wide);
 }
 
 bool ExportSheet::event(QEvent* event) {

@@ -11,11 +11,13 @@
 #include "core/protocol/messages.h"
 #include "ui/client/question.h"
 
+class QBoxLayout;
 class QButtonGroup;
 class QCheckBox;
 class QLabel;
 class QLineEdit;
 class QPushButton;
+class QScrollArea;
 class QStackedWidget;
 class QVBoxLayout;
 
@@ -47,6 +49,7 @@ class ExportSheet final : public QFrame {
 
  protected:
   bool event(QEvent* event) override;
+  void resizeEvent(QResizeEvent* event) override;
 
  private:
   struct Place {
@@ -88,6 +91,8 @@ class ExportSheet final : public QFrame {
   QWidget* listBody_;
   QStackedWidget* pages_;
   QWidget* fileRow_;
+  QScrollArea* listArea_;
+  QBoxLayout* columns_;
   QLabel *title_, *source_, *about_, *proofNote_, *warningTitle_, *warning_, *foot_;
   Badge* badge_;
   QLineEdit* file_;

@@ -123,7 +123,12 @@ int StorySegment::heightForWidth(int width) const {
   return grown(kHeight) + (lines > 1 ? (lines - 1) * grown(kLine) - grown(kPiecesHeight - kLine) - 1 : 0);
 }
 
+// One with a long and a short caption takes the least where room is short, and leaves the rest to the others.
 QSize StorySegment::sizeHint() const {
+  return brief_ && wraps_ && !step_.brief.isEmpty() ? minimumSizeHint() : wholeSize();
+}
+
+QSize StorySegment::wholeSize() const {
   const QVector<Run> runs = flow(QWIDGETSIZE_MAX);
   const int pieces =
       runs.isEmpty()
@@ -134,9 +139,9 @@ QSize StorySegment::sizeHint() const {
 
 // The narrowest that has all words in two lines, or three.
 QSize StorySegment::minimumSizeHint() const {
-  if (!wraps_) return sizeHint();
+  if (!wraps_) return wholeSize();
   const int most = window()->width() < grown(kRoomyWindow) ? 3 : 2;
-  int least = captionWidth() + 2 * kSide, widest = sizeHint().width();
+  int least = captionWidth() + 2 * kSide, widest = wholeSize().width();
   for (const StoryPiece& piece : step_.pieces) {
     for (const QString& word : piece.text.split(u' ', Qt::SkipEmptyParts)) {
       const int wide = iconWidth(piece) + QFontMetrics(fontOf(piece.tone)).horizontalAdvance(word);

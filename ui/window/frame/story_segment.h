@@ -50,6 +50,7 @@ class StorySegment final : public QAbstractButton {
     bool first = false;  // begins the piece: with its icon
   };
   [[nodiscard]] const QString& caption() const;
+  [[nodiscard]] QSize wholeSize() const;  // all words in one line
   [[nodiscard]] int captionWidth() const;
   [[nodiscard]] QVector<Run> flow(int width) const;  // width: of the line
   [[nodiscard]] int linesIn(int width) const;        // width: of the segment

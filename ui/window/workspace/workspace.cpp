@@ -26,7 +26,7 @@ namespace {
 
 // All in pixels, at the usual size of text.
 constexpr int kNorms = 264, kLeastNorms = 236, kInspector = 320, kLeastInspector = 260, kBottom = 264,
-              kLeastBottom = 156;
+              kLeastBottom = 164;
 
 }  // namespace
 
@@ -87,7 +87,7 @@ void Workspace::arrange() {
   const int inspector = share(width(), 0.25, kLeastInspector, kInspector);
   const int norms = share(width(), 0.2, kLeastNorms, kNorms);
   const int bottom = share(height(), 0.33, kLeastBottom, kBottom);
-  across_->setSizes({width() - inspector, inspector, inspector});
+  across_->setSizes({width() - inspector, inspector, 0});
   upper_->setSizes({norms, width() - inspector - norms, 0});
   down_->setSizes({height() - bottom, bottom});
 }
@@ -156,6 +156,7 @@ bool Workspace::stepBack() {
 
 void Workspace::showParts() {
   const int left = norms_->isVisible() ? norms_->width() : 0;
+  const int side = inspector_->isVisible() ? inspector_->width() : wordsFrame_->isVisible() ? wordsFrame_->width() : 0;
   const bool graph = place_ == Place::Graph, table = place_ == Place::Norms;
   graph_->setVisible(graph);
   places_->setVisible(!graph);
@@ -164,6 +165,12 @@ void Workspace::showParts() {
   wordsFrame_->setVisible(wordsShown_);
   inspector_->setVisible((graph || table) && !graphOnly_ && !wordsShown_ && actions_->toggleInspector->isChecked());
   if (left > 0) leftWidth_ = left;
+  if (side > 0) sideWidth_ = side;
+  if (const int aside = qMax(sideWidth_, grown(kInspector)); wordsShown_) {
+    across_->setSizes({width() - aside, 0, aside});
+  } else if (side > 0 && inspector_->isVisible()) {
+    across_->setSizes({width() - sideWidth_, sideWidth_, 0});
+  }
   const int norms = norms_->isHidden() ? 0 : leftWidth_, rest = upper_->width() - norms;
   if (leftWidth_ > 0) upper_->setSizes({norms, graph ? rest : 0, graph ? 0 : rest});
   Q_EMIT arranged();

@@ -69,7 +69,7 @@ class Workspace final : public QWidget {
   LearnPage* words_;
   QWidget* wordsFrame_;
   Place place_ = Place::Graph;
-  int leftWidth_ = 0;  // of the list while it was last shown
+  int leftWidth_ = 0, sideWidth_ = 0;  // of the list, and of the inspector or the words, while last shown
   bool wordsShown_ = false, graphOnly_ = false;
   bool arranged_ = false;  // the user moved a border, now or another time
 };
