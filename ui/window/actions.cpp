@@ -76,7 +76,7 @@ void Actions::addViewActions() {
   command = add("command", tr("Command palette"), QKeySequence(Qt::CTRL | Qt::Key_K),
                 tr("Run a command, or go to a LayerNorm or panel, by a few letters of its name."));
   explain = add("explain", tr("Explain this"), QKeySequence(Qt::Key_F1),
-                tr("Explain what is under the pointer, beside the work."));
+                tr("Explain what is under the pointer, next to the work."));
   lessons = add("lessons", tr("Lessons"), QKeySequence(Qt::CTRL | Qt::Key_1),
                 tr("What LayerNorm, RMSNorm and centering do, in interactive figures."));
   laboratory = add("laboratory", tr("Laboratory"), QKeySequence(Qt::CTRL | Qt::Key_2),
@@ -161,7 +161,7 @@ void Actions::addPanels() {
        tr("Go to where two models diverge.")},
       {ActionPanel::Benchmark, Qt::Key_8, "showBenchmark", tr("Benchmark"), tr("Go to the measured times.")},
       {ActionPanel::Learn, Qt::Key_9, "showLearn", tr("Words"),
-       tr("Explain the words of this program beside the work.")},
+       tr("Explain the words of this program next to the work.")},
       {ActionPanel::Log, Qt::Key_0, "showLog", tr("Log"), tr("Go to the engine's messages.")}};
   for (const Panel& row : rows) {
     QAction* action =
