@@ -121,6 +121,9 @@ bool swapsTwoAxes(const NodeProto& node) {
 }
 
 // A head that is tied to a table is exported as a product with its Transpose: a copy of the whole table in each run.
+// One of a larger table goes with the run: a proof in sections is made where memory is short.
+constexpr int64_t kMostTransposed = int64_t{160} << 20;  // bytes
+
 void transposeWeights(SessionModel& model, MadeTensors& tensors) {
   GraphProto& graph = *model.proto.mutable_graph();
   std::set<std::string> ports;  // what a caller may give, and gets
@@ -132,6 +135,7 @@ void transposeWeights(SessionModel& model, MadeTensors& tensors) {
     if (!swapsTwoAxes(node) || ports.contains(node.input(0)) || ports.contains(node.output(0))) return true;
     const auto weight = weights->find(node.input(0));
     if (weight == weights->end() || !isLargeFloat(weight->second.view)) return true;
+    if (graph::byteCount(weight->second.view) > kMostTransposed) return true;
     graph::TensorView turned = weight->second.view;
     if (turned.shape.size() != 2) return true;
     std::swap(turned.shape[0], turned.shape[1]);
