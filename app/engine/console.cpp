@@ -71,7 +71,7 @@ std::string_view variable(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-// What a terminal is told before text of this tone (ECMA-48, SGR).
+// Returns the sequence that a terminal needs before text of this tone (ECMA-48, SGR).
 std::string_view colorOf(Tone tone) {
   switch (tone) {
     case Tone::Plain:

@@ -28,7 +28,7 @@ enum class Exit : int { Done = 0, NotDone = 1, Usage = 2, Unreadable = 3 };
 // Describes an exception that nobody has caught where it belongs.
 [[nodiscard]] Error defect(const std::exception& error);
 
-// What a part of a line says, which a terminal shows in color.
+// Names the meaning of a part of a line, which a terminal shows in color.
 enum class Tone : uint8_t { Plain, Good, Caution, Bad, Faint };
 struct Piece {
   std::string text;

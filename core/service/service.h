@@ -101,7 +101,7 @@ class Service {
   [[nodiscard]] Result<ToldFold> lastFold() const;
   // Writes the fold. If it was not proved, large weights are read here for the first time. Refused where one holds what
   // has no mean; the next fold() leaves it out.
-  // What runs a file of the open model's format. Error: no model is open.
+  // Lists what runs a file of the open model's format. Error: no model is open.
   [[nodiscard]] Result<protocol::Targets> targets() const;
   [[nodiscard]] Result<protocol::ExportResult> exportTo(const protocol::ExportParams& params, const Task& task);
   // A fold whose residual streams lose a channel, see narrow_streams.h; the last fold is left alone.

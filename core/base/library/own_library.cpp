@@ -66,7 +66,7 @@ tl::unexpected<Error> incomplete(const std::string& name) {
               "build or install NormLens again");
 }
 
-// What NormLens is built for that suits the LibTorch that was found: "2.15".
+// Returns the version that NormLens is built for and that suits the LibTorch that was found: "2.15".
 const Result<std::string>& torchMinor() {
   static const Result<std::string> minor = []() -> Result<std::string> {
     ASSIGN_OR_RETURN(const RuntimeLibrary torch, torchLibrary());

@@ -39,7 +39,7 @@ std::optional<fs::path> libraryIn(const fs::path& folder, std::string_view file)
   return first;
 }
 
-// Where the program is a part of a Python package, the folder of that package and the others; else empty.
+// Returns the folder of the Python packages among which the program is; empty where it is in none.
 fs::path pythonPackages(const fs::path& programFolder) {
   const fs::path packages = programFolder.parent_path().parent_path();
   const std::string name = packages.filename().string();

@@ -1,4 +1,4 @@
-// What sessions need of a source's weights in another form: made once, kept while some session uses it.
+// Holds a source's weights in the other forms that sessions need: each is made once and kept while a session uses it.
 // Private to formats/onnx. Thread: any.
 #pragma once
 
