@@ -11,6 +11,7 @@
 #include "core/analysis/claims/shifts.h"
 #include "core/analysis/explain.h"
 #include "core/analysis/graph_names.h"
+#include "core/analysis/plan/carried_means.h"
 #include "core/analysis/plan/given_plan.h"
 
 namespace normlens::analysis {
@@ -86,11 +87,16 @@ Planner plannerOf(const Analysis& analysis) {
   return {analysis.scales.graph(), analysis.norms.layerNorms, analysis.claims, analysis.scales.edits};
 }
 
-std::set<graph::ValueId> changedAtRunTime(const Plan& plan) {
+std::set<graph::ValueId> changedAtRunTime(const Graph& graph, const Plan& plan) {
   std::set<graph::ValueId> values;
   for (const PlannedEdit& planned : plan.edits) {
     if (const auto* insert = std::get_if<fold::InsertCentering>(&planned.edit)) values.insert(insert->value);
     if (const auto* drop = std::get_if<fold::DropAddend>(&planned.edit)) values.insert(drop->value);
+    // Its rows read what the linears read as it was.
+    if (const auto* mean = std::get_if<fold::RestoreMean>(&planned.edit)) {
+      for (const auto& linear : mean->linears)
+        values.insert(graph.node(linear.node).operands[static_cast<size_t>(linear.input)]);
+    }
   }
   return values;
 }
@@ -100,7 +106,7 @@ std::set<graph::ValueId> changedAtRunTime(const Plan& plan) {
 class Moves {
  public:
   Moves(const Analysis& analysis, const PlanOptions& options, Plan& plan)
-      : analysis_(analysis), graph_(*analysis.scales.original), plan_(plan), changed_(changedAtRunTime(plan)) {
+      : analysis_(analysis), graph_(*analysis.scales.original), plan_(plan), changed_(changedAtRunTime(graph_, plan)) {
     for (const graph::ValueId value : options.keepValues) kept_.insert(graph_.value(value).constant);
   }
 
@@ -309,6 +315,10 @@ Result<std::unique_ptr<Analysis>> analyze(const graph::Graph& graph, FiniteWeigh
 Plan makePlan(const Analysis& analysis, const PlanOptions& options) {
   if (options.policy == Policy::Paper) return paperPlan(analysis);
   Plan plan = plannerOf(analysis).plan(options);
+  if (options.carryMeans) {
+    plan = withCarriedMeans(analysis.scales.graph(), analysis.norms.layerNorms, analysis.scales.edits, options,
+                            std::move(plan));
+  }
   if (!options.moveShifts && !options.foldGains) return plan;
   Moves moves(analysis, options, plan);
   if (options.moveShifts) moves.moveShifts();

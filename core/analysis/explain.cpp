@@ -279,6 +279,11 @@ EditWords describeEdit(const Graph& graph, const std::vector<LayerNorm>& norms, 
       const auto gamma = graph.node(edit.gainNode).operands[static_cast<size_t>(edit.gainOperand)];
       return moved(gamma, edit.parts.front().weight, edit.parts.back().weight, edit.parts.size(), "weights");
     }
+    EditWords operator()(const fold::RestoreMean& edit) const {
+      const std::string subject = describeValue(graph, edit.value);
+      const std::string because = plural(edit.uses.size(), "read") + " of it would notice that it is gone";
+      return {"carry the mean of " + subject + " next to it and give it back: " + because, subject, because};
+    }
     EditWords operator()(const fold::ReplaceNorm& edit) const {
       const std::string& subject = norms[static_cast<size_t>(edit.norm)].title;
       return {"replace " + subject + " by an RMSNorm", subject, {}};
@@ -336,6 +341,7 @@ NodeId placeOfEdit(const Graph& graph, const std::vector<LayerNorm>& norms, cons
   if (const auto* shift = std::get_if<fold::AbsorbShift>(&edit)) return shift->shiftNode;
   if (const auto* gain = std::get_if<fold::AbsorbGain>(&edit)) return gain->gainNode;
   if (const auto* norm = std::get_if<fold::ReplaceNorm>(&edit)) return norms[static_cast<size_t>(norm->norm)].node;
+  if (const auto* mean = std::get_if<fold::RestoreMean>(&edit)) return graph.value(mean->value).producer;
   if (const auto* drop = std::get_if<fold::DropAddend>(&edit))
     return drop->uses.empty() ? kNone : drop->uses.front().node;
   if (const auto* center = std::get_if<fold::InsertCentering>(&edit)) {

@@ -93,6 +93,26 @@ struct AbsorbGain {
   std::vector<Part> parts;
 };
 
+// x = z + m for reads that would notice the lack of m: z is what the edits above leave of a residual stream x, and m,
+// one number for each row of it, is the mean that they take out of what is added to it. It comes before all of them,
+// whose tensors and reads it names as they were. docs/method.md 3.6.
+struct RestoreMean {
+  graph::ValueId value = graph::kNoValue;  // x, made by a node; m lies along its last axis, which has size 1 there
+  graph::Uses uses;
+  // m is the sum of all these.
+  struct Linear {
+    graph::NodeId node = graph::kNone;
+    int input = 0;                            // where it reads what the weight multiplies
+    graph::ConstantId weight = graph::kNone;  // is centered, and has two axes
+    int inputDim = 0;                         // The weight's axis that is summed; the mean is over the other one.
+    graph::ValueId viewed = graph::kNoValue;  // a view of what it makes, whose rows the mean gets; kNoValue: none
+  };
+  std::vector<Linear> linears;
+  std::vector<graph::Use> constants;    // reads of tensors that are centered: their means over the last axis
+  std::vector<graph::Use> values;       // reads that see a value centered at run time, or 0: its means
+  std::vector<graph::ValueId> earlier;  // values of edits before this one, whose m is part of this m
+};
+
 // The LayerNorm becomes an RMSNorm with the same eps, gamma and beta.
 struct ReplaceNorm {
   int norm = 0;        // index in analysis::Analysis::norms
@@ -100,8 +120,8 @@ struct ReplaceNorm {
 };
 
 // In the order of EditKind.
-using Edit =
-    std::variant<AbsorbScale, CenterConstant, InsertCentering, DropAddend, AbsorbShift, AbsorbGain, ReplaceNorm>;
+using Edit = std::variant<AbsorbScale, CenterConstant, InsertCentering, DropAddend, AbsorbShift, AbsorbGain,
+                          RestoreMean, ReplaceNorm>;
 [[nodiscard]] inline EditKind kindOf(const Edit& edit) { return static_cast<EditKind>(edit.index()); }
 
 // Bytes of the tensors that an edit rewrites.

@@ -42,9 +42,10 @@ struct PlanParams {
   double max_growth_percent = 10;
   Prices prices = Prices::Fixed;
   Gamma gamma = Gamma::Keep;
+  bool carry_means = false;  // streams may keep their mean beside them for who reads them as they are
 };
 NORMLENS_FIELDS(PlanParams, policy, center_values, copy_values, keep_values, keep_norms, max_growth_percent, prices,
-                gamma)
+                gamma, carry_means)
 
 // ---- plan: PlanParams -> PlanInfo. fold is the same list applied and proved.
 // norm_prices: no params -> NormPrices. The figures behind Prices::Measured; measured once.
@@ -87,6 +88,7 @@ struct PlanInfo {
   std::vector<int> folded;       // norms that will become RMSNorm
   std::vector<NormState> norms;  // all of them, in the order of Analysis::norms
   int layer_norms = 0, centerings = 0, tensors_centered = 0;
+  int means_carried = 0;    // values that are given back the mean which their stream keeps beside it
   int gains_absorbed = 0;   // RMSNorms whose gamma moves into the weights of the linears behind them
   int shifts_absorbed = 0;  // norms whose beta moves into the biases of the linears behind them
   int64_t bytes_centered = 0, bytes_grown = 0;
@@ -96,7 +98,7 @@ struct PlanInfo {
   [[nodiscard]] bool isEmpty() const { return folded.empty() && gains_absorbed == 0; }
 };
 NORMLENS_FIELDS(PlanInfo, policy, prices, edits, folded, norms, layer_norms, centerings, tensors_centered,
-                gains_absorbed, shifts_absorbed, bytes_centered, bytes_grown, gap)
+                means_carried, gains_absorbed, shifts_absorbed, bytes_centered, bytes_grown, gap)
 
 // plan_text: no params -> PlanText, once something was folded.
 struct PlanText {

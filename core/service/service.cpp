@@ -210,6 +210,14 @@ Result<protocol::FoldResult> Service::fold(const protocol::FoldParams& params, c
   ASSIGN_OR_RETURN(auto planned, state_->plans->make(params.plan, flavour, task));
   protocol::FoldResult result;
   result.plan = state_->describe(planned);
+  const auto withoutCarriedMeans = [&] {
+    protocol::FoldParams other = params;
+    other.plan.carry_means = false;
+    return fold(other, task);
+  };
+  const bool carries = params.plan.carry_means && result.plan.means_carried > 0;
+  // No section has all parts of a mean.
+  if (carries && params.verify && state_->isProvedInSections(params)) return withoutCarriedMeans();
   if (result.plan.isEmpty() && planned.nothingFolds.empty()) {  // else the model refuses, in its own words
     result.reason = state_->layerNorms().empty() && params.plan.gamma == Gamma::Fold
                         ? "there is no LayerNorm in this model, and no RMSNorm whose weight can move"
@@ -230,6 +238,7 @@ Result<protocol::FoldResult> Service::fold(const protocol::FoldParams& params, c
     if (auto computed = (*folded)->computeWeights(task); !computed) folded = tl::unexpected(computed.error());
   }
   if (!folded) {
+    if (carries && folded.error().code == ErrorCode::Refused) return withoutCarriedMeans();
     const auto without = state_->canDoWithout(folded.error(), task);
     if (without && *without) return fold(params, task);
     return tl::unexpected(without ? folded.error() : without.error());

@@ -27,7 +27,7 @@ struct Tally {
   int joint = 0;
   int scales = 0;
   int batchNorms = 0;
-  int shifts = 0, gains = 0;
+  int shifts = 0, gains = 0, means = 0;
   int drops = 0;
   int otherSize = 0;
   int held = 0;
@@ -52,6 +52,9 @@ std::string describe(const graph::Graph& graph, const Plan& plan) {
       out += "move the shift of norm " + std::to_string(shift->norm) + "\n";
     } else if (const auto* gain = std::get_if<fold::AbsorbGain>(&planned.edit)) {
       out += "move the gain at node " + std::to_string(gain->gainNode) + "\n";
+    } else if (const auto* mean = std::get_if<fold::RestoreMean>(&planned.edit)) {
+      out += "give " + graph.value(mean->value).name + " its mean back for " + std::to_string(mean->uses.size()) +
+             " reads\n";
     } else {
       out += "fold norm " + std::to_string(std::get<fold::ReplaceNorm>(planned.edit).norm) + "\n";
     }
@@ -71,6 +74,7 @@ void count(Tally& tally, const Plan& plan) {
     tally.batchNorms += scale != nullptr && scale->nodeStays ? 1 : 0;
     tally.drops += std::holds_alternative<fold::DropAddend>(planned.edit) ? 1 : 0;
     tally.shifts += std::holds_alternative<fold::AbsorbShift>(planned.edit) ? 1 : 0;
+    tally.means += std::holds_alternative<fold::RestoreMean>(planned.edit) ? 1 : 0;
     tally.gains += std::holds_alternative<fold::AbsorbGain>(planned.edit) ? 1 : 0;
   }
 }
@@ -141,6 +145,7 @@ void checkModel(unsigned seed, const ModelSize& probe, const std::vector<ModelSi
   for (const Policy policy : kPolicies) {
     PlanOptions options = optionsOf(policy);
     options.foldGains = seed % 2 == 0;
+    options.carryMeans = seed % 4 < 2;
     const Plan plan = makePlan(*analysis, options);
     count(tally, plan);
     EXPECT_LT(difference(graph, norms, plan, random), kTolerance)

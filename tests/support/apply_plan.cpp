@@ -124,6 +124,47 @@ class Applier {
     }
   }
 
+  // Before all others; everything right behind the stream's value.
+  void add(const fold::RestoreMean& edit) {
+    NodeId last = original_.value(edit.value).producer;
+    const graph::Value& stream = original_.value(edit.value);
+    const auto sized = [](graph::Shape shape) {
+      shape.back() = 1;
+      return shape;
+    };
+    std::vector<ValueId> terms;
+    for (const auto& linear : edit.linears) {
+      const ValueId x = nodeAt(linear.node).operands.at(static_cast<size_t>(linear.input));
+      const Tensor weight = fromView(original_.constant(linear.weight).view);
+      const auto in = static_cast<size_t>(linear.inputDim);
+      Tensor row({1, weight.shape[in]});
+      forEachIndex(weight.shape, [&](const Index& index) {
+        row.at.at(static_cast<size_t>(index.at(in))) += weight(index) / static_cast<double>(weight.shape[1 - in]);
+      });
+      const graph::Shape shape = sized(graph_.value(x).shape.value());
+      terms.push_back(insertBehind(last, {OpKind::Linear, {x, addConstant(row), kNoValue}, {}}, shape));
+      if (linear.viewed == kNoValue) continue;
+      const graph::Shape rows = sized(original_.value(linear.viewed).shape.value());
+      terms.back() = insertBehind(last, {OpKind::Reshape, {terms.back()}, {}}, rows);
+    }
+    for (const Use& use : edit.constants) terms.push_back(addConstant(rowMeans(operandAt(use))));
+    for (const Use& use : edit.values) {
+      const ValueId x = operandAt(use);
+      const graph::Shape shape = sized(graph_.value(x).shape.value());
+      graph::Attributes mean{{"op", std::string("mean")},
+                             {"axes", std::vector<int64_t>{static_cast<int64_t>(shape.size()) - 1}},
+                             {"keepdim", true}};
+      terms.push_back(insertBehind(last, {OpKind::Reduce, {x}, std::move(mean)}, shape));
+    }
+    for (const ValueId earlier : edit.earlier) terms.push_back(means_.at(earlier));
+    const graph::Shape shape = sized(stream.shape.value());
+    ValueId mean = terms.at(0);
+    for (size_t i = 1; i < terms.size(); ++i) mean = insertBehind(last, {OpKind::Add, {mean, terms[i]}, {}}, shape);
+    means_[edit.value] = mean;
+    const ValueId whole = insertBehind(last, {OpKind::Add, {edit.value, mean}, {}}, stream.shape.value());
+    for (const Use& use : edit.uses) operandAt(use) = whole;
+  }
+
   void add(const fold::ReplaceNorm& edit) {
     const auto& norm = norms_.at(static_cast<size_t>(edit.norm));
     if (norm.type != NormType::LayerNorm) return nodeAt(norm.node).attributes.push_back({"keeps_mean", true});
@@ -282,6 +323,48 @@ class Applier {
     return insertBehind(value, "test::center", {{"pattern", pattern.text()}}, from.shape);
   }
 
+  struct NewNode {
+    OpKind kind;
+    std::vector<ValueId> operands;
+    graph::Attributes attributes;
+  };
+  // `last`: the node that it is put behind; it becomes the new one.
+  ValueId insertBehind(NodeId& last, NewNode made, const graph::Shape& shape) {
+    Node node;
+    node.kind = made.kind;
+    node.operands.insert(node.operands.end(), made.operands.begin(), made.operands.end());
+    node.attributes = std::move(made.attributes);
+    node.block = nodeAt(last).block;
+    graph::Value value;
+    value.name = "mean" + std::to_string(graph_.nodes.size());
+    value.dtype = graph::DType::Float64;
+    value.shape = shape;
+    const BlockId block = node.block;
+    const NodeId id = graph_.addNode(std::move(node), {value});
+    auto& order = graph_.blocks.at(static_cast<size_t>(block)).nodes;
+    order.pop_back();
+    order.insert(std::find(order.begin(), order.end(), last) + 1, id);
+    last = id;
+    return graph_.node(id).outputs[0];
+  }
+
+  ValueId addConstant(const Tensor& tensor) {
+    graph::Constant made;
+    made.name = "mean.row" + std::to_string(graph_.constants.size());
+    made.view = graph::tensorFromDoubles(tensor.shape, tensor.at, graph::DType::Float64);
+    return graph_.addConstant(std::move(made));
+  }
+
+  Tensor rowMeans(ValueId constant) {
+    const Tensor held = fromView(graph_.constant(graph_.value(constant).constant).view);
+    graph::Shape shape = held.shape;
+    const auto size = static_cast<size_t>(shape.back());
+    shape.back() = 1;
+    Tensor means(shape);
+    for (size_t i = 0; i < held.at.size(); ++i) means.at.at(i / size) += held.at[i] / static_cast<double>(size);
+    return means;
+  }
+
   ValueId insertBehind(ValueId value, const std::string& op, graph::Attributes attributes,
                        const std::optional<graph::Shape>& shape) {
     const graph::Value from = graph_.value(value);
@@ -312,6 +395,7 @@ class Applier {
   const Graph& original_;
   Graph graph_;
   const std::vector<analysis::LayerNorm>& norms_;
+  std::map<ValueId, ValueId> means_;  // by the value of a RestoreMean
 };
 
 // Whole factors of an axis take the axis's new size; anything finer must keep its axis as it is.
@@ -331,24 +415,24 @@ std::optional<ops::Pattern> patternAtOtherSize(const ops::Pattern& pattern, cons
 }  // namespace
 
 Graph applyPlan(const Graph& graph, const std::vector<analysis::LayerNorm>& norms, const analysis::Plan& plan) {
-  Applier applier(graph, norms);
-  for (const auto& planned : plan.edits) {
-    std::visit([&](const auto& edit) { applier.add(edit); }, planned.edit);
-  }
-  return applier.take();
+  fold::FoldPlan edits{plan.policy, {}};
+  for (const auto& planned : plan.edits) edits.edits.push_back(planned.edit);
+  return applyPlan(graph, norms, edits);
 }
 
 Graph applyPlan(const Graph& graph, const std::vector<analysis::LayerNorm>& norms, const fold::FoldPlan& plan) {
   Applier applier(graph, norms);
-  const auto addAll = [&](bool replacing) {
+  const auto addAll = [&](const auto& counts) {
     for (const auto& edit : plan.edits) {
-      if (std::holds_alternative<fold::ReplaceNorm>(edit) == replacing)
-        std::visit([&](const auto& each) { applier.add(each); }, edit);
+      if (counts(edit)) std::visit([&](const auto& each) { applier.add(each); }, edit);
     }
   };
-  addAll(false);
+  const auto restores = [](const fold::Edit& edit) { return std::holds_alternative<fold::RestoreMean>(edit); };
+  const auto replaces = [](const fold::Edit& edit) { return std::holds_alternative<fold::ReplaceNorm>(edit); };
+  addAll(restores);
+  addAll([&](const fold::Edit& edit) { return !restores(edit) && !replaces(edit); });
   applier.add(plan.streams);
-  addAll(true);
+  addAll(replaces);
   return applier.take();
 }
 

@@ -20,7 +20,7 @@ struct FoldOptions {
   protocol::Prices prices = protocol::Prices::Fixed;
   double maxGrowth = 10;
   protocol::ProofParts proof = protocol::ProofParts::Auto;
-  bool noVerify = false, force = false, trustCode = false;
+  bool carryMeans = false, noVerify = false, force = false, trustCode = false;
   InputOptions inputs;
 
   void addTo(CLI::App& app);
@@ -35,7 +35,9 @@ std::string foldSummary(const protocol::PlanInfo& plan) {
   return std::to_string(plan.folded.size()) + " of " + plural(plan.layer_norms, "LayerNorm") + " folded, " +
          plural(plan.tensors_centered, "tensor") + " centered (" + megabytes(plan.bytes_centered) + "), " +
          plural(plan.shifts_absorbed, "shift") + " moved into biases, " + (gains.empty() ? "" : gains + ", ") +
-         plural(plan.centerings, "centering") + " at run time, copies add " + megabytes(plan.bytes_grown);
+         plural(plan.centerings, "centering") + " at run time, " +
+         (plan.means_carried == 0 ? "" : plural(plan.means_carried, "mean") + " carried, ") + "copies add " +
+         megabytes(plan.bytes_grown);
 }
 
 void printPrices(const protocol::NormPrices& prices, Console& console) {
@@ -119,6 +121,7 @@ protocol::FoldParams foldParams(const FoldOptions& options) {
   protocol::FoldParams params;
   params.plan.policy = options.policy;
   params.plan.gamma = options.gamma;
+  params.plan.carry_means = options.carryMeans;
   params.plan.max_growth_percent = options.maxGrowth;
   params.plan.prices = options.prices;
   params.norm = options.norm.name;
@@ -301,6 +304,8 @@ void FoldOptions::addTo(CLI::App& app) {
   addMaxGrowth(app, maxGrowth);
   addChoice(app, "--gamma", gamma,
             "The weight of each RMSNorm, old and new: keep it, or fold it into the linear layers behind the norm");
+  app.add_flag("--carry-mean", carryMeans,
+               "Where a residual stream is also read as it is, let it keep its mean next to it if that pays");
   addChoice(app, "--prices", prices, "Savings and costs for policy balanced: element counts, or times measured now");
   norm.addTo(app, "What replaces LayerNorm; auto: what is fastest on --device", true);
   app.add_option("--device", device, "Where --norm auto measures: cpu, cuda, or cuda:1")->capture_default_str();

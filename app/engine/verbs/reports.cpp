@@ -300,6 +300,7 @@ json foldReport(const protocol::Analysis& analysis, const FoldOutcome& outcome) 
           {"tensors_centered", plan.tensors_centered},
           {"bytes_centered", plan.bytes_centered},
           {"shifts_absorbed", plan.shifts_absorbed},
+          {"means_carried", plan.means_carried},
           {"gains_absorbed", plan.gains_absorbed},
           {"bytes_grown", plan.bytes_grown},
           {"gap", toJson(plan.gap)},

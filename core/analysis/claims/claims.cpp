@@ -134,10 +134,12 @@ constexpr int64_t kLargestZero = 1 << 16;
 
 class Builder {
  public:
-  Builder(const Graph& graph, const std::vector<LayerNorm>& norms, FiniteWeights& weights, std::vector<Claim>& claims)
+  Builder(const Graph& graph, const std::vector<LayerNorm>& norms, const RestoredReads& restored,
+          FiniteWeights& weights, std::vector<Claim>& claims)
       : graph_(graph),
+        restored_(restored),
         claims_(claims),
-        tolerance_(graph, norms),
+        tolerance_(graph, norms, restored),
         addends_(graph, weights),
         index_(graph.values.size()) {}
 
@@ -278,6 +280,8 @@ class Builder {
   }
 
   void need(ClaimId id, const Demand& demand, graph::Uses through) {
+    if (std::ranges::any_of(through, [&](const Use& use) { return restored_.contains(use); }))
+      return refuse(id, "its mean is given back where it is read");
     const ClaimId target = claim(demand);
     // The tolerance itself shows whether the reads in between are tolerant: the target may not be expanded yet.
     const auto& readings = tolerance_.readings(demand.value, demand.pattern);
@@ -323,6 +327,7 @@ class Builder {
   }
 
   const Graph& graph_;
+  const RestoredReads& restored_;
   std::vector<Claim>& claims_;
   ShiftTolerance tolerance_;
   DroppedAddends addends_;
@@ -335,11 +340,11 @@ class Builder {
 }  // namespace
 
 Result<Claims> Claims::build(const Graph& graph, const std::vector<LayerNorm>& norms, FiniteWeights& weights,
-                             const Task& task) {
+                             const Task& task, const RestoredReads& restored) {
   Claims out;
   constexpr size_t kUsualPerNorm = 8;
   out.claims_.reserve(kUsualPerNorm * norms.size());
-  Builder builder(graph, norms, weights, out.claims_);
+  Builder builder(graph, norms, restored, weights, out.claims_);
   for (const LayerNorm& norm : norms) {
     const auto& shape = graph.value(norm.input).shape;
     const bool known = shape && !norm.axes.empty() && norm.blockedReason.empty();

@@ -55,7 +55,7 @@ class Claims {
  public:
   // Errors: Cancelled, Unsupported.
   static Result<Claims> build(const graph::Graph& graph, const std::vector<LayerNorm>& norms, FiniteWeights& weights,
-                              const Task& task);
+                              const Task& task, const RestoredReads& restored = {});
 
   [[nodiscard]] const std::vector<Claim>& all() const { return claims_; }
   [[nodiscard]] const Claim& operator[](ClaimId id) const { return claims_[static_cast<size_t>(id)]; }

@@ -4,6 +4,7 @@
 
 #include "core/analysis/claims/grouped.h"
 #include "core/analysis/graph_names.h"
+#include "core/graph/contains.h"
 #include "core/ops/contraction.h"
 #include "core/ops/index_maps.h"
 
@@ -12,8 +13,14 @@ namespace normlens::analysis {
 using ops::Pattern;
 using ops::Shift;
 
-ShiftTolerance::ShiftTolerance(const graph::Graph& graph, const std::vector<LayerNorm>& norms)
-    : graph_(graph), index_(graph.values.size()) {
+Pattern alongRows(const Shape& shape) {
+  const auto last = static_cast<int64_t>(shape.size()) - 1;
+  return Pattern::overAxes(shape, {&last, 1});
+}
+
+ShiftTolerance::ShiftTolerance(const graph::Graph& graph, const std::vector<LayerNorm>& norms,
+                               const RestoredReads& restored)
+    : graph_(graph), restored_(restored), index_(graph.values.size()) {
   constexpr size_t kUsualPerNorm = 16;
   entries_.reserve(kUsualPerNorm * norms.size());
   for (const LayerNorm& norm : norms) {
@@ -29,7 +36,14 @@ bool ShiftTolerance::absorbedByNorm(int shifted, const Use& use) const {
   return shape && index_.pattern(shifted).coversGroupsOf(Pattern::overAxes(*shape, found->second->axes));
 }
 
+bool ShiftTolerance::isRestored(int shifted, const Use& use) const {
+  if (!restored_.contains(use)) return false;
+  const auto& shape = graph_.value(index_.value(shifted)).shape;
+  return shape && !shape->empty() && index_.pattern(shifted).coversGroupsOf(alongRows(*shape));
+}
+
 Shift ShiftTolerance::shiftOf(int shifted, const Use& use) const {
+  if (isRestored(shifted, use)) return Shift::absorbed();
   const Pattern& pattern = index_.pattern(shifted);
   if (use.node != kNone) {
     if (absorbedByNorm(shifted, use)) return Shift::absorbed();
@@ -150,6 +164,27 @@ const ShiftTolerance::Readings& ShiftTolerance::readings(ValueId value, const Pa
     settle(first);
   }
   return at(id).readings;
+}
+
+void ShiftTolerance::addShifted(ValueId value, const Pattern& shift, const graph::Uses& seenBy,
+                                std::set<ValueId>& shifted) {
+  static_cast<void>(readings(value, shift));
+  std::set<int> seen;
+  std::vector<int> open;
+  const auto follow = [&](int id, const auto& counts) {
+    const Entry& entry = at(id);
+    for (const Carried& carried : entry.carried) {
+      if (!counts(entry.readings[static_cast<size_t>(carried.reading)].use)) continue;
+      shifted.insert(index_.value(carried.entry));
+      if (seen.insert(carried.entry).second) open.push_back(carried.entry);
+    }
+  };
+  follow(index_.number({value, shift}), [&](const Use& use) { return contains(seenBy, use); });
+  while (!open.empty()) {
+    const int id = open.back();
+    open.pop_back();
+    follow(id, [](const Use&) { return true; });
+  }
 }
 
 }  // namespace normlens::analysis

@@ -5,7 +5,9 @@
 
 #include <deque>
 #include <memory>
+#include <set>
 #include <string>
+#include <tuple>
 #include <unordered_map>
 #include <vector>
 
@@ -47,10 +49,27 @@ class DemandIndex {
   std::vector<int> lastOf_;  // by value
 };
 
+// Reads that are given back the mean over the last axis of what they read, fold::RestoreMean: no shift that is the same
+// along each row is noticed there.
+class RestoredReads {
+ public:
+  void add(const graph::Use& use) { keys_.insert(keyOf(use)); }
+  [[nodiscard]] bool contains(const graph::Use& use) const { return keys_.contains(keyOf(use)); }
+  [[nodiscard]] bool empty() const { return keys_.empty(); }
+
+ private:
+  using Key = std::tuple<graph::NodeId, int, graph::BlockId>;
+  static Key keyOf(const graph::Use& use) { return {use.node, use.operand, use.block}; }
+  std::set<Key> keys_;
+};
+
+// A shift of whole rows, along the last axis of a value with these sizes.
+[[nodiscard]] ops::Pattern alongRows(const graph::Shape& shape);
+
 class ShiftTolerance {
  public:
-  // Both outlive this object.
-  ShiftTolerance(const graph::Graph& graph, const std::vector<LayerNorm>& norms);
+  // All outlive this object.
+  ShiftTolerance(const graph::Graph& graph, const std::vector<LayerNorm>& norms, const RestoredReads& restored);
 
   using Reason = std::shared_ptr<const std::string>;  // after "because"
   struct Reading {
@@ -63,6 +82,9 @@ class ShiftTolerance {
   using Readings = SmallVector<Reading, 2>;
   // By read of the value. Valid until the next call.
   [[nodiscard]] const Readings& readings(graph::ValueId value, const ops::Pattern& shift);
+  // Adds the values that are shifted where these reads of the value see it shifted.
+  void addShifted(graph::ValueId value, const ops::Pattern& shift, const graph::Uses& seenBy,
+                  std::set<graph::ValueId>& shifted);
 
  private:
   struct Carried {
@@ -84,12 +106,14 @@ class ShiftTolerance {
   ops::Shift shiftOf(int shifted, const graph::Use& use) const;
   ops::Shift shiftOfReturned(int shifted, const graph::Node& owner, const graph::Use& use) const;
   bool absorbedByNorm(int shifted, const graph::Use& use) const;
+  bool isRestored(int shifted, const graph::Use& use) const;
   void settle(int first);
   bool refuse(int id, const Notice& notice);
   [[nodiscard]] Notice noticeBehind(int id, const Carried& carried) const;
   void settleReadings(int id);
 
   const graph::Graph& graph_;
+  const RestoredReads& restored_;
   std::unordered_map<graph::NodeId, const LayerNorm*> asOne_;  // by member: norms that are looked at as one
   DemandIndex index_;
   std::vector<Entry> entries_;  // by number in the index

@@ -76,6 +76,7 @@ struct PlanOptions {
   ElementPrices prices{};                    // Balanced only
   bool moveShifts = true;                    // makePlan: false where the norm that replaces LN adds beta for nothing
   bool foldGains = false;                    // makePlan: the gamma of each RMSNorm goes into the linears behind it
+  bool carryMeans = false;                   // makePlan: streams may keep their mean beside them, carried_means.h
   // Constants that get a centered copy wherever one frees a norm: it costs nothing, and no growth is counted for it.
   std::vector<graph::ValueId> copyValues = {};
   // Not to be edited: a constant stays as it is, for all its readers (unless copyValues names it, too: a copy leaves

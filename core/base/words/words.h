@@ -79,10 +79,11 @@ enum class EditKind : uint8_t {
   DropAddend,
   AbsorbShift,
   AbsorbGain,
+  RestoreMean,
   ReplaceNorm
 };
 NORMLENS_NAMES(EditKind, "absorb_scale", "center_constant", "insert_centering", "drop_addend", "absorb_shift",
-               "absorb_gain", "replace_norm")
+               "absorb_gain", "restore_mean", "replace_norm")
 
 // Says which tensor of two models is compared, and how the two are made comparable.
 enum class SiteKind : uint8_t { Output, NormInput, NormOutput, Value };

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <optional>
+#include <vector>
 
 #include "core/analysis/norms/norms.h"
 #include "core/fold/plan.h"
@@ -32,6 +33,9 @@ class EditTarget {
 
   // These reads see what the code makes of the value, once for all that read it in one place.
   virtual void insert(graph::ValueId value, const graph::Uses& reads, const ReadCode& code) = 0;
+
+  // Means that are kept beside streams, and given back to some reads; in this order.
+  virtual void restore(const std::vector<fold::RestoreMean>& edits) = 0;
 
   // The read sees 0. sum: the operand of the reading Add or Sub that its result then is, in a run with any sizes.
   virtual void drop(const graph::Use& read, std::optional<size_t> sum) = 0;

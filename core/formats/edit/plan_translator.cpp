@@ -75,6 +75,9 @@ class Translator {
     forEach<fold::AbsorbScale>(plan_, [&](const auto& edit) {
       if (!edit.nodeStays) bypass(edit.scaleNode, edit.dataOperand);
     });
+    std::vector<fold::RestoreMean> restored;
+    forEach<fold::RestoreMean>(plan_, [&](const auto& edit) { restored.push_back(edit); });
+    if (!restored.empty()) target_.restore(restored);
     // Those that write out an op come last: the others are found by the inputs of that op.
     centerAll(/*inside=*/false);
     dropAddends();

@@ -281,6 +281,7 @@ protocol::PlanInfo describePlan(const Graph& graph, const analysis::Analysis& an
       info.bytes_centered += planned.bytes;
     }
     info.shifts_absorbed += std::holds_alternative<fold::AbsorbShift>(planned.edit) ? 1 : 0;
+    info.means_carried += std::holds_alternative<fold::RestoreMean>(planned.edit) ? 1 : 0;
     info.gains_absorbed += std::holds_alternative<fold::AbsorbGain>(planned.edit) ? 1 : 0;
     info.edits.push_back(describePlanned(graph, analysis, valueOf, planned));
   }

@@ -40,7 +40,8 @@ constexpr const char* kNewPlan = "make a new one with --save-plan";
 
 json useToJson(const graph::Use& use) { return {use.node, use.operand, use.block}; }
 
-json usesToJson(const graph::Uses& uses) {
+template <class Uses>
+json usesToJson(const Uses& uses) {
   json out = json::array();
   for (const auto& use : uses) out.push_back(useToJson(use));
   return out;
@@ -93,6 +94,20 @@ struct ToJson {
       parts.push_back({{"weight", graph.constant(part.weight).name}, {"input_dim", part.inputDim}});
     return {{"node", edit.gainNode}, {"gain_operand", edit.gainOperand}, {"parts", parts}};
   }
+  json operator()(const fold::RestoreMean& edit) const {
+    json linears = json::array(), earlier = json::array();
+    for (const auto& linear : edit.linears) {
+      linears.push_back(
+          {{"node", linear.node},
+           {"input", linear.input},
+           {"weight", graph.constant(linear.weight).name},
+           {"input_dim", linear.inputDim},
+           {"viewed", linear.viewed == graph::kNoValue ? json() : json(graph.value(linear.viewed).name)}});
+    }
+    for (const graph::ValueId value : edit.earlier) earlier.push_back(graph.value(value).name);
+    return {{"value", graph.value(edit.value).name},   {"uses", usesToJson(edit.uses)},     {"linears", linears},
+            {"constants", usesToJson(edit.constants)}, {"values", usesToJson(edit.values)}, {"earlier", earlier}};
+  }
   json operator()(const fold::ReplaceNorm& edit) const {
     return {{"norm", norms[static_cast<size_t>(edit.norm)].name}};
   }
@@ -133,6 +148,8 @@ class FromJson {
         return absorbShift(item);
       case EditKind::AbsorbGain:
         return absorbGain(item);
+      case EditKind::RestoreMean:
+        return restoreMean(item);
       case EditKind::ReplaceNorm:
         break;
     }
@@ -209,6 +226,43 @@ class FromJson {
     for (const json& part : item.at("parts"))
       out.parts.push_back({constantNamed(part.at("weight").get<std::string>()), whole(part.at("input_dim"))});
     if (out.parts.empty()) throw std::runtime_error("an edit without tensors");
+    return out;
+  }
+
+  [[nodiscard]] fold::Edit restoreMean(const json& item) const {
+    fold::RestoreMean out;
+    out.value = valueNamed(item.at("value").get<std::string>());
+    if (graph_.value(out.value).producer == graph::kNone) throw std::runtime_error("a stream that no node makes");
+    out.uses = uses(item.at("uses"));
+    for (const graph::Use& use : out.uses) {
+      const bool reads = use.node == graph::kNone
+                             ? graph_.block(use.block).returns[static_cast<size_t>(use.operand)] == out.value
+                             : graph_.node(use.node).operands[static_cast<size_t>(use.operand)] == out.value;
+      if (!reads) throw std::runtime_error("a read that is of another value");
+    }
+    for (const json& linear : item.at("linears")) {
+      const auto node = inRange(whole(linear.at("node")), graph_.nodes.size());
+      out.linears.push_back({node, presentOperand(graph_.node(node), whole(linear.at("input"))),
+                             constantNamed(linear.at("weight").get<std::string>()), whole(linear.at("input_dim"))});
+      const json& viewed = linear.at("viewed");
+      if (viewed.is_null()) continue;
+      out.linears.back().viewed = valueNamed(viewed.get<std::string>());
+      const graph::NodeId view = graph_.value(out.linears.back().viewed).producer;
+      if (view == graph::kNone || graph_.node(view).kind != OpKind::Reshape) throw std::runtime_error("no view");
+    }
+    for (const char* kind : {"constants", "values"}) {
+      for (const graph::Use& use : uses(item.at(kind))) {
+        const bool present = use.node != graph::kNone &&
+                             graph_.node(use.node).operands[static_cast<size_t>(use.operand)] != graph::kNoValue;
+        if (!present) throw std::runtime_error("an operand that is absent");
+        const auto& value = graph_.value(graph_.node(use.node).operands[static_cast<size_t>(use.operand)]);
+        const bool isConstant = value.constant != graph::kNone;
+        if (isConstant != (kind == std::string_view("constants")) || !value.shape || value.shape->empty())
+          throw std::runtime_error("a mean of something else");
+        (isConstant ? out.constants : out.values).push_back(use);
+      }
+    }
+    for (const json& earlier : item.at("earlier")) out.earlier.push_back(valueNamed(earlier.get<std::string>()));
     return out;
   }
 

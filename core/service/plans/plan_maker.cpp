@@ -118,6 +118,7 @@ Result<analysis::PlanOptions> PlanMaker::optionsFor(const protocol::PlanParams& 
   options.keepValues = params.keep_values;
   options.keepNorms = params.keep_norms;
   options.foldGains = params.gamma == Gamma::Fold;
+  options.carryMeans = params.carry_means;
   return options;
 }
 

@@ -166,6 +166,7 @@ constexpr std::pair<EditKind, const char*> kEditKinds[] = {
     {EditKind::DropAddend, "Addends dropped"},
     {EditKind::AbsorbShift, "β moved into the next biases"},
     {EditKind::AbsorbGain, "γ moved into the next weights"},
+    {EditKind::RestoreMean, "Means carried next to a stream"},
     {EditKind::ReplaceNorm, "LayerNorms replaced"}};
 
 Table editsTable(const protocol::PlanInfo& plan) {

@@ -361,6 +361,21 @@ void EditableModel::setInput(const ReadSite& site, const std::string& name) {
   }
 }
 
+std::string EditableModel::renameOutput(Body& body, NodeProto& node, const std::string& name,
+                                        const std::vector<ReadSite>& but) {
+  const auto output = std::ranges::find(*node.mutable_output(), name);
+  if (output == node.mutable_output()->end() || isReadByNewNodes(name))
+    throw EditRefused("a value that an edit has read already would get another name");
+  const std::string fresh = freshName(body, name + "_centered");
+  for (const ReadSite& read : readsOf(body, name, /*intoCalls=*/false)) {
+    if (std::ranges::find(but, read) == but.end()) setInput(read, fresh);
+  }
+  *output = fresh;
+  body.madeBy[fresh] = &node;
+  body.edited = true;
+  return fresh;
+}
+
 void EditableModel::add(Body& body, NewNodes& list, std::vector<NodeProto> added) {
   body.edited = true;
   for (auto& node : added) {

@@ -106,6 +106,8 @@ class EditableModel {
   // A name that nothing in the model, or in the function's body, has yet.
   [[nodiscard]] static std::string freshName(Body& body, const std::string& wanted);
   void setInput(const ReadSite& site, const std::string& name);
+  // The node's output gets a fresh name, under which all but these read it; its old one is free for a new node.
+  std::string renameOutput(Body& body, NodeProto& node, const std::string& name, const std::vector<ReadSite>& but);
   // node null: at the end of the body.
   void addBefore(Body& body, const NodeProto* node, std::vector<NodeProto> added);
   // node null: at its start.

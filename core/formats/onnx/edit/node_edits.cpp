@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/formats/edit/edit_refused.h"
+#include "core/formats/edit/mean_tensors.h"
 #include "core/formats/onnx/edit/apply_centering.h"
 #include "core/formats/onnx/edit/norms/apply_norm.h"
 #include "core/formats/onnx/edit/norms/fused_norms.h"
@@ -131,6 +132,38 @@ class NodeEdits final : public EditTarget {
     for (const auto& [where, reads] : groups) insertCode(model_, reads, opsetOf(*where.first), dtype, code);
   }
 
+  void restore(const std::vector<fold::RestoreMean>& edits) override {
+    std::map<ValueId, std::string> means;  // by the value of an edit
+    for (const auto& edit : edits) {
+      const ReadSite made = siteOf(graph_.value(edit.value).producer, 0);
+      std::vector<std::string> terms = termsOf(edit, made);
+      for (const ValueId earlier : edit.earlier) {
+        if (!means.contains(earlier)) throw EditRefused("a mean is asked for that the plan has not carried so far");
+        terms.push_back(means.at(earlier));
+      }
+      std::vector<ReadSite> reads;
+      for (const auto& use : edit.uses) reads.push_back(siteOf(use, graph_.value(edit.value).name));
+      if (reads.empty() || terms.empty()) throw EditRefused("a mean is given back to no read");
+      const std::string x = EditableModel::nameAt(reads[0]);
+      const Body& body = EditableModel::bodyThatMakes(*reads[0].body, x);
+      for (const ReadSite& read : reads) {
+        if (EditableModel::nameAt(read) != x || &body != made.body || !body.madeBy.contains(x))
+          throw EditRefused("a stream that would keep its mean is read in several functions or branches");
+      }
+      NodeMaker nodes(*made.body, opsetOf(*made.body), x + "_whole", made.node);
+      std::string mean = terms[0];
+      for (size_t i = 1; i < terms.size(); ++i) mean = nodes.add("Add", {mean, terms[i]});
+      means[edit.value] = mean;
+      // An output of the model keeps its name.
+      const bool isOutput = std::ranges::any_of(reads, [](const ReadSite& read) { return read.node == nullptr; });
+      const std::string z = isOutput ? model_.renameOutput(*made.body, *made.node, x, reads) : x;
+      const std::string whole = nodes.add("Add", {z, mean}, isOutput ? x : "");
+      model_.addBehind(*made.body, made.node, nodes.take());
+      if (isOutput) continue;
+      for (const ReadSite& read : reads) model_.setInput(read, whole);
+    }
+  }
+
   // x - x is 0 of the same shape, whatever its type and in every version of the operators.
   void drop(const graph::Use& use, std::optional<size_t> sum) override {
     const ReadSite site = use.node == kNone ? returnSite(use) : siteOf(use.node, static_cast<size_t>(use.operand));
@@ -196,6 +229,59 @@ class NodeEdits final : public EditTarget {
   }
 
  private:
+  // What fold::RestoreMean adds up, each in front of the node that shows it; `made`: whose body all have to be in.
+  std::vector<std::string> termsOf(const fold::RestoreMean& edit, const ReadSite& made) {
+    const auto dtype = dtypeOf(edit.value, usualType_);
+    std::vector<std::string> terms;
+    const auto before = [&](const graph::Use& use, const auto& make) {
+      const ReadSite site = siteOf(use.node, static_cast<size_t>(use.operand));
+      if (site.input < 0 || site.body != made.body)
+        throw EditRefused("a part of a mean is computed in a function, a branch or a fused operation");
+      const std::string x = EditableModel::nameAt(site);
+      NodeMaker nodes(*site.body, opsetOf(*site.body), x + "_mean", site.node);
+      terms.push_back(make(nodes, x));
+      model_.addBefore(*site.body, site.node, nodes.take());
+    };
+    for (const auto& linear : edit.linears) {
+      const auto& weight = graph_.constant(linear.weight).view;
+      before({linear.node, linear.input, kNone}, [&](NodeMaker& nodes, const std::string& x) {
+        graph::TensorView row = meanOfOutputs(weight, linear.inputDim, dtype);
+        std::swap(row.shape[0], row.shape[1]);  // one of the two is 1
+        row.strides = {1, 1};
+        const std::string column = nodes.tensor(row);
+        return nodes.add("MatMul", {x, column});
+      });
+      if (linear.viewed != kNoValue) terms.back() = withRowsOf(linear.viewed, terms.back(), made);
+    }
+    for (const graph::Use& use : edit.constants) {
+      const auto constant = graph_.value(graph_.node(use.node).operands.at(static_cast<size_t>(use.operand))).constant;
+      before(use, [&](NodeMaker& nodes, const std::string& /*x*/) {
+        return nodes.tensor(meanOfRows(graph_.constant(constant).view, dtype));
+      });
+    }
+    for (const graph::Use& use : edit.values) {
+      before(use, [&](NodeMaker& nodes, const std::string& x) {
+        const auto& shape = graph_.value(graph_.node(use.node).operands.at(static_cast<size_t>(use.operand))).shape;
+        return nodes.reduceMean(x, {nodes.opset() >= 11 ? -1 : static_cast<int64_t>(shape.value().size()) - 1});
+      });
+    }
+    return terms;
+  }
+
+  // The mean of rows, shaped as a view of these, behind that view.
+  std::string withRowsOf(ValueId view, const std::string& mean, const ReadSite& made) {
+    const ReadSite site = siteOf(graph_.value(view).producer, 0);
+    if (site.input < 0 || site.body != made.body || site.node->output_size() != 1)
+      throw EditRefused("a part of a mean is computed in a function, a branch or a fused operation");
+    const std::string z = site.node->output(0);
+    NodeMaker nodes(*site.body, opsetOf(*site.body), z + "_mean", site.node);
+    const std::string rows = nodes.slice(nodes.add("Shape", {z}), 0, 0, -1), one = nodes.ints({1});
+    const std::string sizes = nodes.concat({rows, one}, 0);
+    std::string viewed = nodes.add("Reshape", {mean, sizes});
+    model_.addBehind(*site.body, site.node, nodes.take());
+    return viewed;
+  }
+
   [[nodiscard]] int siteInput(NodeId node, size_t operand) const {
     return lowered_.operandSites[static_cast<size_t>(node)].at(operand).input;
   }

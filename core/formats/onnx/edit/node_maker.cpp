@@ -90,6 +90,10 @@ std::string NodeMaker::ones(int64_t count, graph::DType dtype) {
   return constant({count}, bytesOf(graph::tensorFromDoubles({count}, values, dtype)), dtype, "ones");
 }
 
+std::string NodeMaker::tensor(const graph::TensorView& dense) {
+  return constant(dense.shape, bytesOf(dense), dense.dtype, "tensor");
+}
+
 std::string NodeMaker::cast(const std::string& x, graph::DType to, const std::string& output) {
   auto y = add("Cast", {x}, output);
   setInt(last(), "to", toOnnxType(to));

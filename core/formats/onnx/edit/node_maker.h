@@ -28,6 +28,7 @@ class NodeMaker {
   std::string index(int64_t value);                      // a scalar int64 constant
   std::string number(double value, graph::DType dtype);  // a scalar constant of a floating type
   std::string ones(int64_t count, graph::DType dtype);   // alike a vector
+  std::string tensor(const graph::TensorView& dense);    // a constant
   std::string cast(const std::string& x, graph::DType to, const std::string& output = {});
   // axes: negative ones count from the end (opset 11 and later only).
   std::string reduceMean(const std::string& x, const std::vector<int64_t>& axes);

@@ -8,6 +8,7 @@
 #include "core/formats/pt2/translate/program.h"
 #include "core/formats/pt2/write/document_editor.h"
 #include "core/formats/pt2/write/tape.h"
+#include "core/formats/torchscript/edit/apply_new_nodes.h"
 #include "core/formats/torchscript/edit/norms/apply_fused_norm.h"
 #include "core/formats/torchscript/program/each_node.h"
 #include "core/formats/torchscript/program/memory_sharing.h"
@@ -217,6 +218,58 @@ class Repeater {
       setNumber(places_.readAt(*use.user, use.offset), record.tensor);
   }
 
+  void operator()(const journal::CarryMean& record) {
+    const int of = readAt(record.reads.front()).graph;
+    std::vector<std::string> means;
+    size_t last = 0;  // all are there in front of this node
+    const auto held = [&](const journal::CarryMean::Held& tensor) {
+      return editor_.handIn(added_.at(tensor.attribute), of);
+    };
+    // Written in front of the node that reads there.
+    const auto before = [&](const OperandSite& site, const auto& emit) {
+      const DocumentRead read = readAt(site);
+      if (read.graph != of || read.node < 0)
+        throw EditRefused("the parts of a mean are in several parts of the program");
+      last = std::max(last, static_cast<size_t>(read.node));
+      Tape tape(program_.translation, editor_, of);
+      const Value* made = emit(tape, tape.tensor(valueAt(read)));
+      tape.insert(static_cast<size_t>(read.node), editor_.node(of, read.node));
+      means.push_back(tape.nameOf(made));
+    };
+    for (const auto& linear : record.linears) {
+      before(linear.read, [&](Tape& tape, Value* x) {
+        return torchscript::emittedRow(*tape.graph(), x, tape.tensor({of, held(linear.row)}));
+      });
+      if (linear.view == nullptr) continue;
+      const Origin& view = places_.placeOf(*linear.view);
+      if (view.graph != of) throw EditRefused("the parts of a mean are in several parts of the program");
+      last = std::max(last, static_cast<size_t>(view.node) + 1);
+      Tape tape(program_.translation, editor_, of);
+      Value* rows = tape.tensor({of, outputName(editor_.node(of, view.node), 0)});
+      const Value* viewed = torchscript::emittedWithRowsOf(*tape.graph(), tape.tensor({of, means.back()}), rows);
+      tape.insert(static_cast<size_t>(view.node) + 1, editor_.node(of, view.node));
+      means.back() = tape.nameOf(viewed);
+    }
+    for (const auto& value : record.values)
+      before(value.read, [&](Tape& tape, Value* x) { return torchscript::emittedMean(*tape.graph(), x); });
+    for (const auto& constant : record.constants) means.push_back(held(constant.row));
+    for (const int earlier : record.earlier) {
+      means.push_back(means_.at(earlier).name);
+      last = std::max(last, means_.at(earlier).last);
+    }
+    const std::string mean = added(of, last, means);
+    means_[record.number] = {mean, last};
+    std::vector<DocumentRead> reads;
+    size_t first = editor_.graph(of).at("nodes").items().size();
+    for (const OperandSite& site : record.reads) {
+      reads.push_back(readAt(site));
+      if (reads.back().graph != of) throw EditRefused("a stream is read in several parts of the program");
+      first = std::min(first, static_cast<size_t>(reads.back().node));
+    }
+    const std::string whole = added(of, first, {valueAt(reads.front()).second, mean});
+    for (const DocumentRead& read : reads) see(read, whole);
+  }
+
   void operator()(const journal::FuseNorm& record) const {
     const torchscript::FusedNorm& fused = *record.norm;
     const torchscript::BodyOnWay& body = fused.way.bodies.front();
@@ -241,6 +294,18 @@ class Repeater {
   }
 
  private:
+  // The sum of these values, in front of a node.
+  [[nodiscard]] std::string added(int of, size_t before, const std::vector<std::string>& values) const {
+    if (values.size() == 1) return values.front();
+    const auto& nodes = editor_.graph(of).at("nodes").items();
+    Tape tape(program_.translation, editor_, of);
+    Value* sum = tape.tensor({of, values.front()});
+    for (size_t i = 1; i < values.size(); ++i)
+      sum = tape.graph()->insert(c10::aten::add, {sum, tape.tensor({of, values[i]})});
+    tape.insert(before, nodes[std::min(before, nodes.size() - 1)]);
+    return tape.nameOf(sum);
+  }
+
   // The view of another value, behind the view of the document.
   std::string viewed(const Node& view, const std::string& value, const std::string& replaced,
                      const Origin& work) const {
@@ -298,6 +363,11 @@ class Repeater {
   OperandPlaces places_;
   const std::map<std::string, std::string>& added_;
   const BodyEdit* edit_ = nullptr;  // that is being repeated
+  struct Mean {
+    std::string name;
+    size_t last = 0;  // it is there in front of this node
+  };
+  std::map<int, Mean> means_;  // by the number of a CarryMean
 };
 
 // What the module leaves out, assertions for one, is no reader.

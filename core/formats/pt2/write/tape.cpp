@@ -119,6 +119,9 @@ Json described(const Node& node, const MetaOf& metaOf, const Json* replaced) {
   if (is(kAddsAndNorms)) return dense(elementwise(node, metaOf));
   if (op == "aten::mean" || op == "aten::sum")
     return reducedMeta(metaOf(node.input(0)), constantAt<std::vector<int64_t>>(node, 1), constantAt<bool>(node, 2));
+  if (op == "aten::reshape_as") return dense(metaOf(node.input(1)));
+  // By a single row, fold::RestoreMean.
+  if (op == "aten::linear") return reducedMeta(metaOf(node.input(0)), {-1}, /*keepAxes=*/true);
   if (op == "aten::to") {
     const auto type = torchscript::dtypeOf(static_cast<at::ScalarType>(constantAt<int64_t>(node, 1)));
     return typedMeta(metaOf(node.input(0)), schemaNumber(type));

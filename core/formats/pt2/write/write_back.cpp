@@ -148,18 +148,24 @@ HeldTensorsAfter holdTensors(const Program& program, const TorchScriptModel& mod
     }
     after.tensors[each.fqn] = std::move(tensor);
   }
-  std::map<std::string, journal::ReadTensor> added;  // by the attribute's name
+  std::map<std::string, journal::CarryMean::Held> added;  // by the attribute's name
   for (const auto& edit : recorded.frames[0]) {
-    const auto* read = std::get_if<journal::ReadTensor>(&edit.record);
-    if (read != nullptr && !read->attribute.empty()) added.emplace(read->attribute, *read);
+    if (const auto* read = std::get_if<journal::ReadTensor>(&edit.record))
+      added.emplace(read->attribute, journal::CarryMean::Held{read->tensor, read->attribute, read->like});
+    const auto* mean = std::get_if<journal::CarryMean>(&edit.record);
+    if (mean == nullptr) continue;
+    for (const auto* terms : {&mean->linears, &mean->constants}) {
+      for (const auto& term : *terms) added.emplace(term.row.attribute, term.row);
+    }
   }
-  for (const auto& [attribute, read] : added) {
-    const auto like = std::ranges::find(held, read.like, &HeldTensor::fqn);
+  added.erase("");  // the code holds it
+  for (const auto& [attribute, each] : added) {
+    const auto like = std::ranges::find(held, each.like, &HeldTensor::fqn);
     if (like == held.end()) throw EditRefused("a new weight takes the place of none");
     const Json meta = *editor.metaOf({0, like->placeholder});
-    const HeldTensor made = editor.addHeld(*like, metaOfRecord(meta, read.tensor));
-    after.changed.push_back({made, read.tensor, like->fqn});
-    after.tensors[made.fqn] = read.tensor;
+    const HeldTensor made = editor.addHeld(*like, metaOfRecord(meta, each.tensor));
+    after.changed.push_back({made, each.tensor, like->fqn});
+    after.tensors[made.fqn] = each.tensor;
     after.added[attribute] = made.placeholder;
   }
   return after;

@@ -11,6 +11,7 @@
 #include "core/formats/edit/edit_refused.h"
 #include "core/formats/edit/plan_translator.h"
 #include "core/formats/torchscript/edit/apply_new_nodes.h"
+#include "core/formats/torchscript/edit/carry_means.h"
 #include "core/formats/torchscript/edit/centering_bodies.h"
 #include "core/formats/torchscript/edit/norms/fusable_norms.h"
 #include "core/formats/torchscript/edit/place_weights.h"
@@ -32,8 +33,8 @@ using graph::ValueId;
 // The edits of the code; those of the weights are in `frames` and run before these.
 class CodeEdits final : public EditTarget {
  public:
-  CodeEdits(const LoweredModel& model, NormFlavour flavour, FrameEdits& frames)
-      : model_(model), flavour_(flavour), frames_(frames) {}
+  CodeEdits(const LoweredModel& model, NormFlavour flavour, FrameEdits& frames, EditsByInstance& instances)
+      : model_(model), flavour_(flavour), frames_(frames), instances_(instances) {}
 
   [[nodiscard]] bool isInside(const graph::Use& read) const override {
     return siteOf(read).node == nullptr && (entersFusedNorm(read) || entersSumOfProduct(read));
@@ -78,6 +79,15 @@ class CodeEdits final : public EditTarget {
     for (size_t f = 0; f < later.size(); ++f) {
       for (auto& made : later[f]) inside_.emplace_back(static_cast<int>(f), std::move(made));
     }
+  }
+
+  void restore(const std::vector<fold::RestoreMean>& edits) override {
+    for (const auto& edit : edits) {
+      for (const graph::Use& use : edit.uses) {
+        if (use.node != graph::kNone) redirected_.insert(model_.lowered.programNode[static_cast<size_t>(use.node)]);
+      }
+    }
+    carryMeans(model_, edits, frames_, instances_);
   }
 
   void resize(const fold::ResizeAxis& edit) override {
@@ -240,6 +250,7 @@ class CodeEdits final : public EditTarget {
   std::vector<Replacement> replacements_;
   std::vector<std::pair<int, BodyEdit>> inside_;  // by frame
   FrameEdits& frames_;
+  EditsByInstance& instances_;
 };
 
 }  // namespace
@@ -266,7 +277,7 @@ Result<RecordedEdits> recordPlan(const LoweredModel& model, const fold::FoldPlan
     // Reads are redirected first: the code edits may remove the nodes that read.
     RecordedEdits made{FrameEdits(model.program.frames.size()), {}, weights.pending(), {}};
     placeWeights(model, weights, made.frames, made.instances);
-    CodeEdits code(model, flavour, made.frames);
+    CodeEdits code(model, flavour, made.frames, made.instances);
     translate(plan, model.graph(), norms, code);
     code.finish();
     task.report("rewriting the code");

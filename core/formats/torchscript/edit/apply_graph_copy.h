@@ -47,12 +47,16 @@ class GraphCopy {
   // Returns what the callee has added to its result. Several are taken in the order in which the callee adds them.
   torch::jit::Value* takeResult(const torch::jit::Node* call);
   [[nodiscard]] bool hasNewSignature() const { return newSignature_; }
+  // A value that an edit has made, for later ones.
+  void note(int number, torch::jit::Value* value) { noted_[number] = value; }
+  [[nodiscard]] torch::jit::Value* noted(int number) const { return noted_.at(number); }
 
  private:
   void pair(torch::jit::Block* original, torch::jit::Block* copy);
 
   std::shared_ptr<torch::jit::Graph> graph_;
   bool newSignature_ = false;
+  std::unordered_map<int, torch::jit::Value*> noted_;
   std::unordered_map<const torch::jit::Node*, torch::jit::Node*> nodes_;
   ReadElsewhere read_;
 };
@@ -95,6 +99,30 @@ struct SetTensor {
   torch::jit::Node* node = nullptr;
   at::Tensor tensor;
 };
+// The sum of a stream's means, added to the stream for some reads: fold::RestoreMean.
+struct CarryMean {
+  // A tensor that the body's module holds under a new name, beside the one at the path `like`; no name: the code does.
+  struct Held {
+    at::Tensor tensor;
+    std::string attribute, like;
+  };
+  struct Term {
+    OperandSite read;
+    Held row;
+    torch::jit::Node* view = nullptr;  // of what the linear makes, which has other leading sizes
+  };
+  int number = 0;               // by which later edits name the sum
+  std::vector<Term> linears;    // the row, times what is read
+  std::vector<Term> constants;  // the row itself
+  // The mean of a value over the last axis: of `made` where the body makes it, which is what it reads there.
+  struct Centered {
+    OperandSite read;
+    torch::jit::Value* made = nullptr;
+  };
+  std::vector<Centered> values;
+  std::vector<int> earlier;        // sums of edits before
+  std::vector<OperandSite> reads;  // of the stream; by all under one name
+};
 // An add and a norm become one op.
 struct FuseNorm {
   std::shared_ptr<const FusedNorm> norm;
@@ -104,7 +132,8 @@ struct FuseNorm {
 struct Sweep {};
 
 // monostate: the edit serves calls of other bodies.
-using Record = std::variant<std::monostate, InsertCode, PassOn, ReplaceNode, ReadTensor, SetTensor, FuseNorm, Sweep>;
+using Record =
+    std::variant<std::monostate, InsertCode, PassOn, ReplaceNode, ReadTensor, SetTensor, CarryMean, FuseNorm, Sweep>;
 
 }  // namespace journal
 

@@ -76,18 +76,6 @@ Node* ancestorIn(Node* node, const torch::jit::Block* block) {
   return node;
 }
 
-// The last point from which all reads can be served: before the earliest of them, in the innermost common block.
-Node* pointBefore(const std::vector<Node*>& readers) {
-  const torch::jit::Block* block = readers[0]->owningBlock();
-  for (Node* reader : readers) block = ancestorIn(readers[0], block)->findCommonAncestorBlockWith(reader);
-  Node* first = ancestorIn(readers[0], block);
-  for (Node* reader : readers) {
-    Node* here = ancestorIn(reader, block);
-    if (here != first && here->isBefore(first)) first = here;
-  }
-  return first;
-}
-
 // A value that an op changes in place is read again by any of its names, callers' too: its own memory is centered for
 // it. No other value of that memory is read after the op, else nothing would be known of what it writes
 // (memory_sharing.h).
@@ -181,6 +169,27 @@ CodedValue codedBefore(std::vector<Node*> readers, const OperandSite& original, 
             return emitted(code, *copy.graph(), x);
           }};
 }
+
+// Before the earliest of them, in the innermost common block.
+Node* pointBefore(const std::vector<Node*>& readers) {
+  const torch::jit::Block* block = readers[0]->owningBlock();
+  for (Node* reader : readers) block = ancestorIn(readers[0], block)->findCommonAncestorBlockWith(reader);
+  Node* first = ancestorIn(readers[0], block);
+  for (Node* reader : readers) {
+    Node* here = ancestorIn(reader, block);
+    if (here != first && here->isBefore(first)) first = here;
+  }
+  return first;
+}
+
+Value* emittedRow(Graph& graph, Value* x, Value* row) { return graph.insert(aten::linear, {x, row}); }
+
+Value* emittedWithRowsOf(Graph& graph, Value* numbers, Value* rows) {
+  Value* first = graph.insert(aten::slice, {rows, int64_t{-1}, int64_t{0}, int64_t{1}, int64_t{1}});
+  return graph.insert(aten::reshape_as, {numbers, first});
+}
+
+Value* emittedMean(Graph& graph, Value* x) { return graph.insert(aten::mean, {x, std::vector<int64_t>{-1}, true}); }
 
 void readInstead(GraphCopy& copy, const OperandSite& site, Value* value) {
   redirect(*copy.at(site.node), static_cast<size_t>(site.input), value);

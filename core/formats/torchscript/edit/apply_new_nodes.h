@@ -31,6 +31,14 @@ struct CodedValue {
 // The read sees another value; what the reader changes in place changes all the same.
 void readInstead(GraphCopy& copy, const OperandSite& site, torch::jit::Value* value);
 
+// The last point from which all of these nodes can be served.
+[[nodiscard]] torch::jit::Node* pointBefore(const std::vector<torch::jit::Node*>& readers);
+// x times a linear's one row, [1, inputs]; the mean of x over its last axis, which stays.
+torch::jit::Value* emittedRow(torch::jit::Graph& graph, torch::jit::Value* x, torch::jit::Value* row);
+// One number a row, with the leading sizes of what has as many rows.
+torch::jit::Value* emittedWithRowsOf(torch::jit::Graph& graph, torch::jit::Value* numbers, torch::jit::Value* rows);
+torch::jit::Value* emittedMean(torch::jit::Graph& graph, torch::jit::Value* x);
+
 // 0 in the place of what is read there: of the same type and shape, or a number of the same kind.
 [[nodiscard]] BodyEdit readZeros(OperandSite site);
 

@@ -155,16 +155,7 @@ class WeightPlacement {
   std::string attributeFor(const ObjectPtr& self, const TensorSite& site, const at::Tensor& tensor) {
     auto& name = newAttributes_[{self.get(), tensor.unsafeGetTensorImpl()}];
     if (!name.empty()) return name;
-    auto& added = instances_[self.get()].added;
-    const auto taken = [&](const std::string& wanted) {
-      return self->type()->hasAttribute(wanted) || self->type()->findMethod(wanted) != nullptr ||
-             std::ranges::find(added, wanted, &NewAttribute::name) != added.end();
-    };
-    const std::string base = site.attribute + "_centered";
-    name = base;
-    for (int i = 2; taken(name); ++i) name = base + "_" + std::to_string(i);
-    const auto owner = site.owner->type();
-    added.push_back({name, tensor, owner->is_module() && owner->is_parameter(owner->getAttributeSlot(site.attribute))});
+    name = addAttribute(instances_, self, site.attribute + "_centered", tensor, isParameter(site));
     return name;
   }
 
@@ -176,6 +167,24 @@ class WeightPlacement {
 };
 
 }  // namespace
+
+std::string addAttribute(EditsByInstance& instances, const ObjectPtr& self, const std::string& wanted,
+                         const at::Tensor& tensor, bool parameter) {
+  auto& added = instances[self.get()].added;
+  const auto taken = [&](const std::string& name) {
+    return self->type()->hasAttribute(name) || self->type()->findMethod(name) != nullptr ||
+           std::ranges::find(added, name, &NewAttribute::name) != added.end();
+  };
+  std::string name = wanted;
+  for (int i = 2; taken(name); ++i) name = wanted + "_" + std::to_string(i);
+  added.push_back({name, tensor, parameter});
+  return name;
+}
+
+bool isParameter(const TensorSite& site) {
+  const auto type = site.owner ? site.owner->type() : nullptr;
+  return type && type->is_module() && type->is_parameter(type->getAttributeSlot(site.attribute));
+}
 
 void placeWeights(const LoweredModel& model, const WeightVersions& weights, FrameEdits& frames,
                   EditsByInstance& instances) {

@@ -14,4 +14,10 @@ namespace normlens::formats::torchscript {
 void placeWeights(const LoweredModel& model, const WeightVersions& weights, FrameEdits& frames,
                   EditsByInstance& instances);
 
+// A tensor that the module holds from now on. Returns its name: `wanted`, or that with a number.
+std::string addAttribute(EditsByInstance& instances, const ObjectPtr& self, const std::string& wanted,
+                         const at::Tensor& tensor, bool parameter);
+// What is held there is a parameter of a module.
+[[nodiscard]] bool isParameter(const TensorSite& site);
+
 }  // namespace normlens::formats::torchscript
