@@ -308,7 +308,7 @@ TEST_F(Verbs, BenchComparesTheOutputsOfBoth) {
   const auto other = test::runProgram(ENGINE_PROGRAM, {"bench", gpt2_, bert_, "--rounds", "1", "--iterations", "1",
                                                        "--warmup", "0", "--input", "in_0=int64[2,9]:0..20"});
   EXPECT_EQ(other.status, 0) << other.err;
-  EXPECT_NE(other.out.find("the outputs could not be compared: "), std::string::npos) << other.out;
+  EXPECT_NE(other.out.find("The outputs could not be compared: "), std::string::npos) << other.out;
 }
 
 TEST_F(Verbs, DiffRunsOnTheDeviceThatIsNamed) {

@@ -5,7 +5,7 @@
 #include <QFileInfo>
 #include <QStringList>
 
-#include "core/protocol/bench_messages.h"
+#include "core/protocol/figure_text.h"
 #include "core/protocol/json.h"
 #include "ui/words/format.h"
 
@@ -102,23 +102,9 @@ std::optional<qint64> sizeOf(const protocol::BenchPoint& point, const QString& o
 bool isMixed(const protocol::BenchPoint& point) { return point.b && runtimeName(point.a) != runtimeName(*point.b); }
 
 QString cautionOf(const protocol::BenchPoint& point) {
-  QStringList cautions;
-  if (point.outputs && point.outputs->beyond) {
-    cautions << tr("The outputs differ by %1, the limit is %2. The speed of a wrong result means nothing.")
-                    .arg(formatNumber(point.outputs->max_rel, 3), formatNumber(point.outputs->noise_floor, 3));
-  }
-  if (!point.outputs_reason.empty()) {
-    cautions << tr("The outputs could not be compared: %1.").arg(text(point.outputs_reason));
-  }
-  if (point.crowded) {
-    cautions << tr("Other programs used %1 cores; treat these figures with caution.").arg(point.other_cores, 0, 'f', 1);
-  } else if (!point.warmed_up) {
-    cautions << tr("Clock speed kept changing; treat these figures with caution.");
-  }
-  if (point.a.ops_late || (point.b && point.b->ops_late)) {
-    cautions << tr("The device waited for launches, so times of single operators are late; treat them with caution.");
-  }
-  return cautions.join(u' ');
+  QStringList sentences;
+  for (const std::string& caution : protocol::cautions(point)) sentences << text(caution);
+  return sentences.join(u' ');
 }
 
 bool losesToSeveralOps(const protocol::BenchPoint& point) {

@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/protocol/figure_text.h"
+
 namespace normlens::ui {
 
 namespace {
@@ -33,16 +35,7 @@ QString formatBytes(int64_t bytes) {
   return QStringLiteral("%1 %2").arg(value, 0, 'f', value < 9.95 ? 1 : 0).arg(QLatin1String(units[unit]));
 }
 
-QString formatError(double value) {
-  if (std::isnan(value)) return QStringLiteral("nan");
-  if (std::isinf(value)) return value > 0 ? QStringLiteral("inf") : QStringLiteral("-inf");
-  if (value == 0) return QStringLiteral("0");
-  const bool small = std::abs(value) < 0.01;
-  const QString printed = small ? QString::number(value, 'e', 0) : QString::number(value, 'g', 2);  // "3e-07", "0.31"
-  const qsizetype exponent = printed.indexOf(u'e');
-  if (exponent < 0) return printed;
-  return QStringLiteral("%1e%2").arg(printed.left(exponent)).arg(printed.mid(exponent + 1).toInt());
-}
+QString formatError(double value) { return text(protocol::errorText(value)); }
 
 QString formatMilliseconds(double ms) {
   if (ms < kMillisecond / 1000) return formatMicroseconds(ms * 1000);
@@ -60,15 +53,13 @@ double shownMicroseconds(double us) {
   return std::round(us * steps) / steps;
 }
 
-QString formatRatio(double ratio) { return QStringLiteral("%1×").arg(ratio, 0, 'f', 2); }
+QString formatRatio(double ratio) { return text(protocol::ratioText(ratio)); }
 
-QString formatInterval(double low, double high) {
-  return QStringLiteral("%1–%2").arg(low, 0, 'f', 2).arg(high, 0, 'f', 2);
-}
+QString formatInterval(double low, double high) { return text(protocol::intervalText(low, high)); }
 
 QString formatSpeedup(double ratio, double low, double high) {
   const QString figure = QStringLiteral("%1 (%2)").arg(formatRatio(ratio), formatInterval(low, high));
-  return low < 1.005 && high >= 0.995 ? QObject::tr("no clear gain · %1").arg(figure) : figure;
+  return protocol::touchesOne(low, high) ? QObject::tr("no clear gain · %1").arg(figure) : figure;
 }
 
 QString formatPercent(double share) {

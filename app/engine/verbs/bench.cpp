@@ -9,6 +9,7 @@
 #include "app/engine/verbs/reports.h"
 #include "app/engine/verbs/shell_words.h"
 #include "core/base/formatted.h"
+#include "core/protocol/figure_text.h"
 
 namespace normlens::engine {
 namespace {
@@ -42,24 +43,6 @@ void printSide(const std::string& where, const char* name, const protocol::Bench
   console.print(line + ", " + side.runtime + (replayed ? ", CUDA graph" : ""));
 }
 
-// Prints what makes figures doubtful that look like others.
-void printCautions(const std::string& where, const BenchPoint& point, Console& console) {
-  if (const auto& outputs = point.outputs; outputs && outputs->beyond) {
-    console.print(where +
-                  formatted("the outputs differ by %.3g, the limit is %.3g: the speed of a wrong result means nothing",
-                            outputs->max_rel, outputs->noise_floor));
-  }
-  if (!point.warmed_up) console.print(where + "clock speed kept changing: treat these figures with caution");
-  if (point.crowded) {
-    console.print(where +
-                  formatted("other programs used %.1f cores: treat these figures with caution", point.other_cores));
-  }
-  if (point.a.ops_late || (point.b && point.b->ops_late)) {
-    console.print(where +
-                  "the device waited for launches, so times of single operators are late: treat them with caution");
-  }
-}
-
 void printSpeedup(const std::string& where, const BenchPoint& point, Console& console) {
   console.print(where + formatted("speed-up %.3f, 95%% interval %.3f to %.3f%s", point.speedup, point.ci_low,
                                   point.ci_high, point.noise ? ": noise" : ""));
@@ -73,8 +56,6 @@ void printSpeedup(const std::string& where, const BenchPoint& point, Console& co
   if (const auto& outputs = point.outputs) {
     console.print(where + formatted("largest difference of the outputs %.3g, limit %.3g", outputs->max_rel,
                                     outputs->noise_floor));
-  } else if (!point.outputs_reason.empty()) {
-    console.print(where + "the outputs could not be compared: " + point.outputs_reason);
   }
 }
 
@@ -94,7 +75,7 @@ void printPoint(const BenchPoint& point, Console& console) {
     printSide(where, "b", *point.b, point.cuda_graph, console);
     printSpeedup(where, point, console);
   }
-  printCautions(where, point, console);
+  for (const std::string& caution : protocol::cautions(point)) console.print(where + caution);
 }
 
 // Prints what the two spend on norms in theory, at the inputs' own sizes.
