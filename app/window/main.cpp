@@ -66,6 +66,9 @@ int parse(const QCoreApplication& application, CommandLine& line) {
   const QCommandLineOption picture(QStringLiteral("picture"),
                                    QStringLiteral("Write the whole graph to FILE as SVG, PDF or PNG and exit."),
                                    QStringLiteral("FILE.svg"));
+  const QCommandLineOption report(QStringLiteral("report"),
+                                  QStringLiteral("Fold the model, write the report with its graph to FILE and exit."),
+                                  QStringLiteral("FILE.html"));
   const QCommandLineOption size(QStringLiteral("size"), QStringLiteral("Size of the window."), QStringLiteral("WxH"));
   const QCommandLineOption select(QStringLiteral("select"), QStringLiteral("Select this LayerNorm, by name."),
                                   QStringLiteral("LN"));
@@ -74,12 +77,13 @@ int parse(const QCoreApplication& application, CommandLine& line) {
   const QCommandLineOption times(
       QStringLiteral("times"),
       QStringLiteral("Print to stderr when the window, the graph and the analysis were on the screen."));
-  parser.addOptions({screenshot, picture, size, select, theme, times});
+  parser.addOptions({screenshot, picture, report, size, select, theme, times});
   parser.process(application);
   if (parser.positionalArguments().size() > 1) return usageError(QStringLiteral("give one model, or none."));
   line.model = parser.positionalArguments().value(0);
   line.screenshot.file = parser.value(screenshot);
   line.screenshot.picture = parser.value(picture);
+  line.screenshot.report = parser.value(report);
   line.screenshot.select = parser.value(select);
   line.times = parser.isSet(times);
   line.themeGiven = parser.isSet(theme);
@@ -96,13 +100,18 @@ int parse(const QCoreApplication& application, CommandLine& line) {
     return usageError(QStringLiteral("--select needs a MODEL and --screenshot or --picture."));
   }
   if (parser.isSet(picture) && line.model.isEmpty()) return usageError(QStringLiteral("--picture needs a MODEL."));
+  if (parser.isSet(report) && line.model.isEmpty()) return usageError(QStringLiteral("--report needs a MODEL."));
+  if (parser.isSet(report) && !line.screenshot.report.endsWith(QLatin1String(".html")) &&
+      !line.screenshot.report.endsWith(QLatin1String(".md"))) {
+    return usageError(QStringLiteral("--report writes a .html or a .md file."));
+  }
   if (parser.isSet(screenshot) && QFileInfo(line.screenshot.file).suffix().toLower() != QStringLiteral("png")) {
     return usageError(QStringLiteral("--screenshot writes a .png file."));
   }
-  for (const QString& written : {line.screenshot.file, line.screenshot.picture}) {
+  for (const QString& written : {line.screenshot.file, line.screenshot.picture, line.screenshot.report}) {
     const QFileInfo file(written);
     if (!written.isEmpty() && file.exists() && file.canonicalFilePath() == QFileInfo(line.model).canonicalFilePath()) {
-      return usageError(QStringLiteral("the picture would be written over the model."));
+      return usageError(QStringLiteral("the file would be written over the model."));
     }
   }
   return 0;
@@ -144,7 +153,7 @@ int main(int argc, char** argv) {
   sinceStart.start();
   std::signal(SIGCHLD, SIG_DFL);  // Whoever started this may have ignored it: children could not be waited for.
   // A picture needs no screen, and should not flash on one; neither does a text.
-  const bool screenshot = anyStartsWith(argc, argv, {"--screenshot", "--picture"});
+  const bool screenshot = anyStartsWith(argc, argv, {"--screenshot", "--picture", "--report"});
   const bool text = anyStartsWith(argc, argv, {"-h", "--help", "-v", "--version"});
   if ((screenshot || text) && qEnvironmentVariableIsEmpty("QT_QPA_PLATFORM")) qputenv("QT_QPA_PLATFORM", "offscreen");
   // Qt's warnings about a screen that is none are not for the user.

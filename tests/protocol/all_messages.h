@@ -25,8 +25,9 @@ using AllMessages = ::testing::Types<
     DiffParams, DiffRow, DiffResult, ForcedErrorParams, ForcedError, TensorTile, TensorPairParams, TensorPair,
     WeightDigestsParams, WeightDigests, WeightChangesParams, WeightChange, WeightChanges, ProbeParams, SideAngles,
     RandomAngles, SwapError, AngleCounts, ProbeRow, ProbeResult, ProbeSwapsParams, ProbeSwap, ProbeSwaps, ReportPicture,
-    ReportParams, Report, PartialCenteringParams, PartialCentering, CenteringCutParams, CutValue, CutNorm, CutPoint,
-    CenteringCut, LabParams, LabUpdate, LabControl, StreamParams, StreamInfo, StreamFigures, StreamReport, NarrowParams,
-    NarrowResult, lab::RunSettings, lab::RunRecord, lab::RunResult>;
+    ReportColor, ReportPlace, ReportGraph, ReportParams, Report, PartialCenteringParams, PartialCentering,
+    CenteringCutParams, CutValue, CutNorm, CutPoint, CenteringCut, LabParams, LabUpdate, LabControl, StreamParams,
+    StreamInfo, StreamFigures, StreamReport, NarrowParams, NarrowResult, lab::RunSettings, lab::RunRecord,
+    lab::RunResult>;
 
 }  // namespace normlens::protocol

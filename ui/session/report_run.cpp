@@ -4,11 +4,11 @@
 
 namespace normlens::ui {
 
-void ReportRun::start(protocol::ReportFormat format, std::vector<protocol::ReportPicture> pictures) {
+void ReportRun::start(protocol::ReportFormat format, std::optional<protocol::ReportGraph> graph) {
   protocol::ReportParams params;
   params.model = session_->title().toStdString();
   params.format = format;
-  params.pictures = std::move(pictures);
+  params.graph = std::move(graph);
   params.bench = session_->measurements()->last();
   stage_.clear();
   share_ = -1;

@@ -2,7 +2,7 @@
 // measured of that fold. Thread: GUI thread.
 #pragma once
 
-#include <vector>
+#include <optional>
 
 #include "core/protocol/report_messages.h"
 #include "ui/session/engine_run.h"
@@ -15,7 +15,7 @@ class ReportRun final : public EngineRun {
  public:
   explicit ReportRun(Session* session) : EngineRun(session) {}  // its owner
 
-  void start(protocol::ReportFormat format, std::vector<protocol::ReportPicture> pictures);
+  void start(protocol::ReportFormat format, std::optional<protocol::ReportGraph> graph);
   void stop() override;
 
  Q_SIGNALS:

@@ -9,6 +9,7 @@
 #include "ui/widgets/info_bar.h"
 #include "ui/window/main_window.h"
 #include "ui/window/workspace/graph_pane.h"
+#include "ui/window/workspace/report_export.h"
 #include "ui/window/workspace/workspace.h"
 
 namespace normlens::ui {
@@ -72,7 +73,7 @@ void Screenshot::check() {
   if (selected_ && !session->selection()->zeroMean()) return;
   if (selected_ && calm_ < 3 * kCalmPolls) return;  // the highlight may have opened groups, which are laid out
   poll_.stop();
-  takePictures();
+  folding_ ? writeReport() : takePictures();
 }
 
 void Screenshot::takePictures() {
@@ -83,14 +84,27 @@ void Screenshot::takePictures() {
       return;
     }
   }
-  if (options_.picture.isEmpty()) {
-    finish(0, problem_);
-    return;
-  }
+  if (options_.picture.isEmpty()) return fold();
   GraphPane* pane = window_->workspace()->graph();
   connect(pane, &GraphPane::reported, this, [this](const QString& message) { problem_ = message; });
-  connect(pane, &GraphPane::pictureDone, this, [this](bool written) { finish(written ? 0 : 3, problem_); });
+  connect(pane, &GraphPane::pictureDone, this, [this](bool written) { written ? fold() : finish(3, problem_); });
   pane->savePicture(options_.picture, true);
+}
+
+void Screenshot::fold() {
+  if (options_.report.isEmpty()) return finish(0, problem_);
+  folding_ = true;
+  calm_ = 0;
+  window_->session()->fold();
+  poll_.start(kPollMs);
+}
+
+void Screenshot::writeReport() {
+  if (!window_->session()->foldResult()) return finish(3, problem_);
+  auto* report = window_->findChild<ReportExport*>();
+  connect(report, &ReportExport::written, this, [this] { finish(0, problem_); });
+  connect(report, &ReportExport::failed, this, [this](const QString& why) { finish(3, why); });
+  report->start(options_.report);
 }
 
 void Screenshot::finish(int status, const QString& line) {

@@ -1,5 +1,5 @@
-// Renders the window, or the graph, once its model is shown and analyzed, for `normlens MODEL --screenshot FILE` and
-// `--picture FILE`.
+// Renders the window, or the graph, once its model is shown and analyzed, and writes the report of its fold, for
+// `normlens MODEL --screenshot FILE`, `--picture FILE` and `--report FILE`.
 #pragma once
 
 #include <QObject>
@@ -17,10 +17,11 @@ struct ScreenshotOptions {
   QSize size{1440, 900};
   QString select;     // name of a LayerNorm; empty: none
   QString picture{};  // Pictures the whole graph, as SVG, PDF or PNG; empty: none.
+  QString report{};   // The page about the fold, which is made first; empty: none.
 };
 
 // Watches the window by events and a timer; calls `done` once: exit status 0, 2 (no such LayerNorm) or 3 (the model
-// cannot be opened, or the picture not written) and a line for stderr.
+// cannot be opened or folded, or a file not written) and a line for stderr.
 class Screenshot final : public QObject {
   Q_OBJECT
 
@@ -34,6 +35,8 @@ class Screenshot final : public QObject {
   void check();
   [[nodiscard]] bool settled();
   void takePictures();
+  void fold();
+  void writeReport();
   void finish(int status, const QString& line);
 
   MainWindow* window_;  // Not owned.
@@ -41,7 +44,7 @@ class Screenshot final : public QObject {
   Done done_;
   QTimer poll_;
   QString model_, problem_;
-  bool selected_ = false;
+  bool selected_ = false, folding_ = false;
   int calm_ = 0;  // polls in a row that found nothing under way
 };
 

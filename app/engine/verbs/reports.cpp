@@ -188,8 +188,10 @@ json breakEvenSize(const std::vector<BenchPoint>& points) {
 
 }  // namespace
 
-std::vector<std::string> verifyLines(const protocol::VerifyResult& verify) {
-  std::vector<std::string> lines{outcomeOf(verify)};
+std::string floorText(ErrorFloor floor) { return kFloors[static_cast<size_t>(floor)]; }
+
+std::vector<std::string> verifyNotes(const protocol::VerifyResult& verify) {
+  std::vector<std::string> lines;
   if (verify.sections) {
     lines.push_back("in sections, " + std::to_string(*verify.sections) +
                     " of them, on drawn values along the stream: the model as a whole was not run, and rounding was "
@@ -207,7 +209,8 @@ std::vector<std::string> verifyLines(const protocol::VerifyResult& verify) {
 }
 
 void printVerify(const protocol::VerifyResult& verify, Console& console) {
-  for (const std::string& line : verifyLines(verify)) console.print("  " + line);
+  console.print("  " + outcomeOf(verify));
+  for (const std::string& line : verifyNotes(verify)) console.print("  " + line);
 }
 
 json verifyEntry(const protocol::VerifyResult& verify) {

@@ -21,10 +21,10 @@ namespace normlens::engine {
   return text.empty() ? nlohmann::json(nullptr) : nlohmann::json(text);
 }
 
-// Turns a verification into lines for a person: its outcome with the figures, then what else is worth a line.
-
-// Thread: pure.
-[[nodiscard]] std::vector<std::string> verifyLines(const protocol::VerifyResult& verify);
+// "the original's own error": what the limit in the file's type is six times of.
+[[nodiscard]] std::string floorText(ErrorFloor floor);
+// What is worth a line beside a verification's outcome and figures, for a person.
+[[nodiscard]] std::vector<std::string> verifyNotes(const protocol::VerifyResult& verify);
 
 void printVerify(const protocol::VerifyResult& verify, Console& console);
 

@@ -420,7 +420,9 @@ protocol::Targets targets() {
 protocol::Report report(const protocol::ReportParams& params) {
   protocol::Report made;
   made.text = nameOf(params.format) + " report of " + params.model + (params.bench ? ", measured" : "");
-  for (const auto& picture : params.pictures) made.text += "\n" + picture.title + "\n" + picture.svg;
+  if (!params.graph) return made;
+  for (const auto& picture : params.graph->pictures) made.text += "\n" + picture.title + "\n" + picture.svg;
+  for (const auto& place : params.graph->places) made.text += "\nplace of " + std::to_string(place.norms.size());
   return made;
 }
 

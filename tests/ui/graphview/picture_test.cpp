@@ -8,6 +8,7 @@
 #include <QTest>
 
 #include "tests/ui/graphview/shown_graph.h"
+#include "ui/graphview/paint/page_drawing.h"
 #include "ui/graphview/paint/picture_job.h"
 
 namespace normlens::graphview {
@@ -47,6 +48,24 @@ class PictureTest : public QObject {
     QVERIFY(svg.contains(">h.11<"));  // below the window's lower border
     QVERIFY(!svg.contains("<image"));
     QVERIFY(!svg.contains(">not in it<"));
+  }
+
+  void aDrawingForAPageHasItsColorsAsVariables() {
+    ShownGraph graph(gpt2Document());
+    PageColors colors;
+    const QByteArray svg = QByteArray::fromStdString(pageDrawing(graph.view.orderPicture({}, Extent::Whole), colors));
+    QVERIFY(svg.startsWith("<svg width=\"") && svg.endsWith("</svg>"));
+    QVERIFY(svg.contains(">h.11</text>"));
+    QCOMPARE(svg.count("<text"), svg.count("textLength"));  // each keeps its width in any font
+    for (const char* never : {"=\"#", "rgb", "<image", "nan"}) QVERIFY2(!svg.contains(never), never);
+    QVERIFY(colors.all().size() > 3);
+    for (size_t i = 0; i < colors.all().size(); ++i)
+      QVERIFY(svg.contains("\"var(--g" + QByteArray::number(static_cast<qulonglong>(i)) + ")\""));
+    const auto canvas =
+        std::pair(ui::lightTheme().canvas.name().toStdString(), ui::darkTheme().canvas.name().toStdString());
+    QCOMPARE(colors.all().front(), canvas);
+    QVERIFY2(2 * svg.size() < contents(write(graph.view.orderPicture(path("same.svg"), Extent::Whole)).value(0)).size(),
+             "half of what Qt writes");
   }
 
   void aPictureOfTheViewHoldsWhatIsInSight() {

@@ -48,7 +48,7 @@ class TestProgram final : public QObject {
   void aPictureTakesThePlaceOfNoOtherKindOfFile() {
     const QTemporaryDir folder;
     const auto at = [&](const char* name) { return folder.filePath(QLatin1String(name)); };
-    for (const char* name : {"model.onnx", "notes.txt", "model.png"}) {
+    for (const char* name : {"model.onnx", "notes.txt", "model.png", "model.html"}) {
       QFile file(at(name));
       QVERIFY(file.open(QIODevice::WriteOnly) && file.write("mine") == 4);
     }
@@ -61,6 +61,8 @@ class TestProgram final : public QObject {
     QVERIFY(refused("model.onnx", "--screenshot", "model.onnx"));
     QVERIFY(refused("model.png", "--screenshot", "model.png"));
     QVERIFY(refused("model.png", "--picture", "model.png"));
+    QVERIFY(refused("model.onnx", "--report", "notes.txt"));
+    QVERIFY(refused("model.html", "--report", "model.html"));
   }
 };
 

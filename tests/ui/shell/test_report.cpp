@@ -48,7 +48,8 @@ class ReportTest final : public QObject {
     QCOMPARE(page.count("<svg"), 2);
     QVERIFY2(page.mid(before, after - before).size() > 500, "it is drawn");
     QVERIFY2(page.mid(before + 8, after - before - 8) != page.mid(after + 7), "the plan is seen");
-    for (const char* never : {"<script", "<image", "href="}) QVERIFY(!page.contains(never));
+    QVERIFY2(page.contains("\nplace of 1"), "each norm has its place");
+    for (const char* never : {"<script", "<image", "href=", "fill=\"#"}) QVERIFY(!page.contains(never));
   }
 
   void markdownHasNoPictures() {

@@ -388,18 +388,6 @@ void GraphPane::savePicture(const QString& path, bool whole) {
   pictures_->start(view_->orderPicture(path, whole ? Extent::Whole : Extent::View));
 }
 
-std::vector<graphview::PictureOrder> GraphPane::reportPictures(const QString& folder) const {
-  if (!view_->isLaidOut() || view_->scene().empty() || !session_->plan()) return {};
-  auto before = view_->orderPicture(folder + QStringLiteral("/before.svg"), graphview::GraphView::Extent::Whole);
-  before.selectedBox = before.selectedValue = -1;
-  before.theme = lightTheme();
-  before.marks = graphview::Marks(before.scene, {session_->analysis()->norms, {}, {}, {}, {}});
-  auto after = before;
-  after.path = folder + QStringLiteral("/after.svg");
-  after.marks.plan = graphview::PlanMarks(after.scene, planPicture());
-  return {std::move(before), std::move(after)};
-}
-
 const protocol::NormInfo* GraphPane::blockedNorm() const {
   const protocol::NormInfo* norm = session_->norm(session_->selection()->current().norm);
   return norm != nullptr && norm->blocker ? norm : nullptr;

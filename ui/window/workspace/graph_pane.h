@@ -2,7 +2,6 @@
 #pragma once
 
 #include <QFrame>
-#include <vector>
 
 #include "core/protocol/messages.h"
 #include "ui/client/question.h"
@@ -11,7 +10,6 @@ class QHBoxLayout;
 
 namespace normlens::graphview {
 class GraphView;
-struct PictureOrder;
 struct PlanPicture;
 }  // namespace normlens::graphview
 
@@ -37,9 +35,7 @@ class GraphPane final : public QFrame {
   void goToScope(int scope);
   // Writes a picture in the background; reported() reports how it went. One at a time: another replaces it.
   void savePicture(const QString& path, bool whole);
-  // The whole graph as it is shown, before and after the plan, light, as SVG files in that folder; empty while there is
-  // none, or no plan.
-  [[nodiscard]] std::vector<graphview::PictureOrder> reportPictures(const QString& folder) const;
+  [[nodiscard]] graphview::PlanPicture planPicture() const;  // while there is a plan
 
  Q_SIGNALS:
   void reported(const QString& message);  // why there is nothing to show; what was written
@@ -63,7 +59,6 @@ class GraphPane final : public QFrame {
   void showMode();
   void showAfter(bool after);
   void showPlan();
-  [[nodiscard]] graphview::PlanPicture planPicture() const;
   void showPreview();
   void requestMap();
   void requestCone(int node);

@@ -12,12 +12,14 @@
 #include "app/engine/verbs/shell_words.h"
 #include "core/base/formatted.h"
 #include "core/base/plural.h"
+#include "core/protocol/figure_text.h"
 
 namespace normlens::engine::report {
 namespace {
 
 using protocol::DiffResult;
 using protocol::DiffRow;
+using protocol::errorText, protocol::intervalText, protocol::ratioText, protocol::touchesOne;
 
 std::string formatTitle(const std::string& format) {
   if (format == "torchscript") return "TorchScript";
@@ -41,14 +43,6 @@ std::string subtitleOf(const Facts& facts) {
 
 bool applied(const Facts& facts) { return facts.fold && !facts.plan.empty(); }
 
-std::string foldedText(const Facts& facts, const std::string& where, bool accepted = true) {
-  const bool one = foldedNorms(facts) == 1;
-  const char* became = accepted ? (one ? " is now an RMSNorm" : " are now RMSNorms")
-                                : (one ? " would be an RMSNorm" : " would be RMSNorms");
-  return std::to_string(foldedNorms(facts)) + " of " + plural(facts.analysis.totals.layer_norms, "LayerNorm") + became +
-         where + ".";
-}
-
 std::string foldTitle(std::optional<bool> equal, const protocol::VerifyResult* verify) {
   if (!equal) return "It was not decided whether an output changed";
   if (!*equal) return "The fold changes an output";
@@ -67,25 +61,25 @@ std::string foldTitle(std::optional<bool> equal, const protocol::VerifyResult* v
 
 std::string proofText(const protocol::VerifyResult& verify) {
   if (verify.exact != true) return {};
-  if (!verify.file_done || verify.file_dtype == "float64" || verify.beyond_rounding) return " Proved in float64.";
-  return " Proved in float64 and in the file's own type, " + verify.file_dtype + ".";
+  if (!verify.file_done || verify.file_dtype == "float64" || verify.beyond_rounding) return "Proved in float64.";
+  return "Proved in float64 and in the file's own type, " + verify.file_dtype + ".";
 }
+
+bool isAccepted(const Facts& facts) { return isEqual(facts) == true || facts.fold->reason.empty(); }
 
 Banner ofFold(const Facts& facts) {
   const protocol::FoldResult& fold = *facts.fold;
   if (!applied(facts)) return {Tone::Neutral, "Nothing was folded", fold.reason + ".", {}};
   const std::optional<bool> equal = isEqual(facts);
-  const bool accepted = equal == true || fold.reason.empty();
   const auto* verify = fold.verify ? &*fold.verify : nullptr;
   const bool beyond = verify != nullptr && verify->beyond_rounding;
   Banner banner{equal != true ? Tone::Bad
                 : beyond      ? Tone::Neutral
                               : Tone::Good,
                 foldTitle(equal, verify),
-                foldedText(facts, "", accepted),
+                verify != nullptr ? proofText(*verify) : std::string(),
                 {}};
-  if (fold.verify) banner.text += proofText(*fold.verify);
-  if (!accepted) banner.text += " It was not accepted: " + fold.reason + ".";
+  if (!isAccepted(facts)) banner.text = "The fold was not accepted: " + fold.reason + ".";
   return banner;
 }
 
@@ -94,7 +88,7 @@ Banner ofFile(const Facts& facts) {
   const std::optional<bool> equal = isEqual(facts);
   Banner banner{equal == true ? Tone::Good : Tone::Bad,
                 foldTitle(equal, nullptr),
-                foldedText(facts, " in " + std::filesystem::path(facts.file->path).filename().string()),
+                "The fold is " + std::filesystem::path(facts.file->path).filename().string() + ".",
                 {}};
   if (!equal) {
     banner.text += " The two could not be compared" +
@@ -116,39 +110,40 @@ double largest(const DiffResult& diff) {
   return most;
 }
 
+// The figure that a window would show of a measurement: none where the figure means nothing.
+std::pair<std::string, std::string> speedFigure(const protocol::BenchPoint& point) {
+  const std::string where = point.device == "cpu" ? " on CPU" : " on GPU";
+  if (point.outputs && point.outputs->beyond) return {"wrong outputs", "measured" + where};
+  const std::string ratio = ratioText(point.speedup), range = "(" + intervalText(point.ci_low, point.ci_high) + ")";
+  if (point.crowded) return {"not reliable", "speed on a busy" + where.substr(3) + ", " + ratio + " " + range};
+  if (touchesOne(point.ci_low, point.ci_high)) return {"no clear gain", "speed" + where + ", " + ratio + " " + range};
+  return {ratio, "speed" + where + " " + range};
+}
+
 void addFigures(const Facts& facts, Banner& banner) {
-  const bool folded = facts.file || applied(facts);
-  if (folded) {
+  if (facts.file || applied(facts)) {
     banner.figures.emplace_back(
-        std::to_string(foldedNorms(facts)) + " / " + std::to_string(facts.analysis.totals.layer_norms), "norms folded");
+        std::to_string(foldedNorms(facts)) + " of " + std::to_string(facts.analysis.totals.layer_norms),
+        facts.file || isAccepted(facts) ? "LayerNorms folded" : "LayerNorms would fold");
   }
+  const auto add = [&](const std::string& type, double difference, double limit) {
+    banner.figures.emplace_back(errorText(difference), type + " difference, allowed " + errorText(limit));
+  };
   if (applied(facts)) {
-    banner.figures.emplace_back(std::to_string(facts.fold->plan.tensors_centered), "tensors centered");
     const auto* verify = facts.fold->verify ? &*facts.fold->verify : nullptr;
-    if (verify && verify->algebra_done)
-      banner.figures.emplace_back(formatted("%.1g", verify->algebra.max_rel), "float64 difference");
+    if (verify && verify->algebra_done) add("float64", verify->algebra.max_rel, verify->algebra.limit);
     if (verify && verify->file_done && verify->file_dtype != "float64")
-      banner.figures.emplace_back(formatted("%.1g", verify->file.max_rel), verify->file_dtype + " difference");
-  } else if (facts.inType && facts.inType->error.empty()) {
-    banner.figures.emplace_back(formatted("%.1g", largest(*facts.inType)), facts.inType->dtype + " difference");
+      add(verify->file_dtype, verify->file.max_rel, verify->file.limit);
+  } else if (facts.file && facts.inType && facts.inType->error.empty()) {
+    add(facts.inType->dtype, largest(*facts.inType), facts.file->limit);
   }
   const protocol::BenchPoint* measured = facts.bench ? firstMeasured(*facts.bench) : nullptr;
-  if (measured == nullptr || !measured->b) return;
-  const std::string where = measured->device == "cpu" ? "CPU" : "GPU";
-  const bool wrong = measured->outputs && measured->outputs->beyond;
-  const bool doubtful = measured->crowded || !measured->warmed_up;
-  banner.figures.emplace_back(formatted("%.2f×", measured->speedup), "speed on " + where +
-                                                                         (wrong             ? ": of wrong outputs"
-                                                                          : measured->noise ? ": noise"
-                                                                          : doubtful        ? ": treat with caution"
-                                                                                            : ""));
+  if (measured != nullptr && measured->b) banner.figures.push_back(speedFigure(*measured));
 }
 
 // The parts of the page below its verdict follow. nullopt: there is nothing to report.
 
 constexpr size_t kNamed = 4;  // as many examples as fit beside a number
-
-std::string withDigits(double value) { return formatted("%.3g", value); }
 
 // Lists the first ones, and how many more.
 std::string some(const std::vector<std::string>& all, const char* between) {
@@ -158,7 +153,8 @@ std::string some(const std::vector<std::string>& all, const char* between) {
   return all.size() > kNamed ? text + between + "and " + std::to_string(all.size() - kNamed) + " more" : text;
 }
 
-// These titles describe the edits of one kind, in the order in which a plan carries them out.
+// These titles describe the edits of one kind, in the order in which a plan carries them out. The norms have a section
+// of their own.
 constexpr std::pair<EditKind, const char*> kEditKinds[] = {
     {EditKind::AbsorbScale, "Scales moved into weights"},
     {EditKind::CenterConstant, "Weights and embeddings centered"},
@@ -166,8 +162,7 @@ constexpr std::pair<EditKind, const char*> kEditKinds[] = {
     {EditKind::DropAddend, "Addends dropped"},
     {EditKind::AbsorbShift, "β moved into the next biases"},
     {EditKind::AbsorbGain, "γ moved into the next weights"},
-    {EditKind::RestoreMean, "Means carried next to a stream"},
-    {EditKind::ReplaceNorm, "LayerNorms replaced"}};
+    {EditKind::RestoreMean, "Means carried next to a stream"}};
 
 Table editsTable(const protocol::PlanInfo& plan) {
   Table table;
@@ -179,13 +174,6 @@ Table editsTable(const protocol::PlanInfo& plan) {
     if (!texts.empty()) table.rows.push_back({title, some(texts, "; "), std::to_string(texts.size())});
   }
   return table;
-}
-
-std::string leftText(const protocol::PlanInfo& plan) {
-  const int left = plan.layer_norms - static_cast<int>(plan.folded.size());
-  std::string text =
-      plan.centerings == 0 ? "No centering at run time. " : plural(plan.centerings, "centering") + " at run time. ";
-  return text + (left == 0 ? "No LayerNorms remain." : plural(left, "LayerNorm") + " stay" + (left == 1 ? "s." : "."));
 }
 
 // Charts the norms' outputs and the limits of the proof.
@@ -239,8 +227,8 @@ void addOutputs(const std::optional<DiffResult>& diff, Table& table) {
   if (!diff) return;
   for (const DiffRow& row : diff->rows) {
     if (row.kind != SiteKind::Output) continue;
-    table.rows.push_back({row.name, diff->dtype, withDigits(row.max_rel), withDigits(row.max_abs),
-                          withDigits(row.mean_abs), formatted("%.9g", row.cosine)});
+    table.rows.push_back({row.name, diff->dtype, errorText(row.max_rel), errorText(row.max_abs),
+                          errorText(row.mean_abs), formatted("%.9g", row.cosine)});
   }
 }
 
@@ -249,10 +237,6 @@ void addWhyNot(const std::optional<DiffResult>& diff, Section& section) {
   for (const std::string& why : {diff->error, diff->norms_reason}) {
     if (!why.empty()) section.blocks.emplace_back(Paragraph{diff->dtype + ": " + why});
   }
-}
-
-std::string speedText(const protocol::BenchPoint& point) {
-  return formatted("%.3f×", point.speedup) + (point.noise ? " (noise)" : "");
 }
 
 std::vector<std::string> command(std::vector<std::string> words, const std::vector<std::string>& more) {
@@ -288,18 +272,83 @@ std::string limitWord(const Facts& facts) {
   return formatted("%.2g", facts.file ? facts.file->limit : verify && verify->file_done ? verify->file.limit : 0);
 }
 
-// Empty: there is no fold to draw.
-std::vector<Section> graphSections(const Facts& facts) {
-  std::vector<Section> sections;
-  for (const auto& [title, figure] : facts.pictures) sections.push_back({title, "of the graph", true, {figure}});
-  if (sections.empty() && (facts.file || !facts.plan.empty())) {
-    sections.push_back({"The graph",
-                        "not drawn",
-                        false,
-                        {Paragraph{"Pictures of the graph before and after the fold are in the .html report that the "
-                                   "window writes: File, Export report."}}});
+std::string normId(int norm) { return "norm-" + std::to_string(norm); }
+
+std::string verdictText(Verdict verdict) {
+  return verdict == Verdict::WithCentering ? "with centering" : nameOf(verdict);
+}
+
+std::string rangeText(double low, double high) { return formatted("%.3g … %.3g", low, high); }
+
+Card cardOf(const Facts& facts, size_t index) {
+  const protocol::NormInfo& norm = facts.analysis.norms[index];
+  Card card{normId(norm.index),          norm.title,    norm.name == norm.title ? std::string() : norm.name,
+            {verdictText(norm.verdict)}, {norm.reason}, {}};
+  // With a cause it is a sentence, else a mark.
+  std::string state = stateOf(facts, index);
+  if (state.find(" because ") != std::string::npos) {
+    state.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(state.front())));
+    card.texts.push_back(state + ".");
+  } else if (!state.empty()) {
+    card.marks.push_back(state);
   }
-  return sections;
+  for (const auto* diff : {&facts.exact, &facts.inType}) {
+    if (!*diff) continue;
+    const auto& rows = (*diff)->rows;
+    const auto row = std::ranges::find_if(
+        rows, [&](const DiffRow& each) { return each.kind == SiteKind::NormOutput && each.norm == norm.index; });
+    if (row != rows.end()) card.figures.emplace_back("difference after it, " + (*diff)->dtype, errorText(row->max_rel));
+  }
+  if (norm.has_gamma) card.figures.emplace_back("γ", rangeText(norm.gamma_min, norm.gamma_max));
+  if (norm.has_beta) card.figures.emplace_back("β", rangeText(norm.beta_min, norm.beta_max));
+  card.figures.emplace_back("ε", errorText(norm.eps));
+  return card;
+}
+
+Cards cardsOf(const Facts& facts) {
+  Cards all;
+  for (size_t i = 0; i < facts.analysis.norms.size(); ++i) all.cards.push_back(cardOf(facts, i));
+  if (!facts.graph) return all;
+  for (size_t i = 0; i < facts.graph->places.size(); ++i) {
+    const protocol::ReportPlace& place = facts.graph->places[i];
+    if (place.norms.size() < 2) continue;
+    Card card;
+    card.id = "group-" + std::to_string(i);
+    card.title = place.title;
+    card.marks.push_back(plural(place.norms.size(), "LayerNorm"));
+    for (const int norm : place.norms)
+      card.links.push_back({facts.analysis.norms[static_cast<size_t>(norm)].title, normId(norm)});
+    all.cards.push_back(std::move(card));
+  }
+  return all;
+}
+
+Graph graphOf(const Facts& facts) {
+  if (!facts.graph) {
+    const std::string name = std::filesystem::path(facts.model).filename().string();
+    return {{},
+            {},
+            "The graph is in the report that the window writes: " + lineOf({"normlens", name, "--report"}) +
+                " FILE.html, or File, Export report."};
+  }
+  Graph graph{*facts.graph, {}, {}};
+  for (size_t i = 0; i < facts.graph->places.size(); ++i) {
+    const protocol::ReportPlace& place = facts.graph->places[i];
+    const protocol::NormInfo& first = facts.analysis.norms[static_cast<size_t>(place.norms.front())];
+    graph.links.push_back(
+        place.norms.size() == 1
+            ? Link{first.title + ", " + verdictText(first.verdict), normId(first.index)}
+            : Link{place.title + ", " + plural(place.norms.size(), "LayerNorm"), "group-" + std::to_string(i)});
+  }
+  return graph;
+}
+
+// nullopt: there is no fold to draw.
+std::optional<Section> graphSection(const Facts& facts) {
+  if (!facts.graph && !facts.file && facts.plan.empty()) return std::nullopt;
+  Section section{"The graph", "", false, {graphOf(facts)}};
+  if (facts.graph) section.blocks.emplace_back(cardsOf(facts));
+  return section;
 }
 
 std::optional<Section> planSection(const Facts& facts) {
@@ -311,7 +360,6 @@ std::optional<Section> planSection(const Facts& facts) {
       true,
       {}};
   section.blocks.emplace_back(editsTable(plan));
-  section.blocks.emplace_back(Paragraph{leftText(plan)});
   for (const auto& condition : facts.fold->holds_if) {
     section.blocks.emplace_back(
         Paragraph{"Holds if " + condition.text + (condition.tested.empty() ? "." : " (" + condition.tested + ").")});
@@ -319,19 +367,30 @@ std::optional<Section> planSection(const Facts& facts) {
   return section;
 }
 
+// What the figures on top leave out.
+std::vector<std::string> proofSentences(const protocol::VerifyResult& verify) {
+  std::vector<std::string> sentences;
+  if (!verify.algebra_done) sentences.push_back("Not possible in float64: " + verify.algebra_reason + ".");
+  if (verify.file_done && verify.file_dtype != "float64") {
+    sentences.push_back("Allowed in " + verify.file_dtype + ": 6 × " + floorText(verify.floor) + ".");
+    if (verify.errors && !verify.beyond_rounding)
+      sentences.push_back("Against exact numbers the original is off by " + errorText(verify.errors->original) +
+                          ", the fold by " + errorText(verify.errors->folded) + ".");
+  } else if (!verify.file_reason.empty()) {
+    sentences.push_back("The files were not compared: " + verify.file_reason + ".");
+  }
+  for (const std::string& note : verifyNotes(verify)) sentences.push_back(note + ".");
+  return sentences;
+}
+
 std::optional<Section> proofSection(const Facts& facts) {
   if (facts.plan.empty() && !facts.file) return std::nullopt;
   Section section{facts.file ? "The comparison" : "The proof", inputsText(facts), true, {}};
   if (facts.fold && facts.fold->verify) {
-    for (const std::string& line : verifyLines(*facts.fold->verify)) section.blocks.emplace_back(Paragraph{line + "."});
+    for (const std::string& sentence : proofSentences(*facts.fold->verify))
+      section.blocks.emplace_back(Paragraph{sentence});
   }
-  const Figure figure = normsFigure(facts);
-  const bool any = facts.exact || facts.inType;
-  if (any && !chartOf(facts).norms.empty()) {
-    section.blocks.emplace_back(Paragraph{"The largest relative difference after each norm: ◆ float64, □ " +
-                                          (facts.inType ? facts.inType->dtype : std::string("the file's type")) + "."});
-    section.blocks.emplace_back(figure);
-  }
+  if ((facts.exact || facts.inType) && !chartOf(facts).norms.empty()) section.blocks.emplace_back(normsFigure(facts));
   addWhyNot(facts.exact, section);
   addWhyNot(facts.inType, section);
   return section;
@@ -342,36 +401,32 @@ std::optional<Section> normsSection(const Facts& facts) {
   const auto& norms = facts.analysis.norms;
   if (norms.empty() && facts.analysis.other_norms.empty()) return std::nullopt;
   std::vector<std::array<std::string, 3>> said;
-  std::vector<std::vector<std::string>> names;
-  const auto say = [&](std::optional<Verdict> verdict, const std::string& state, const std::string& reason,
-                       const std::string& name) {
-    const std::string words = !verdict ? "–" : *verdict == Verdict::WithCentering ? "with centering" : nameOf(*verdict);
-    const std::array key{words, state, reason};
+  std::vector<std::vector<Link>> names;
+  const auto say = [&](std::optional<Verdict> verdict, const std::string& state, const std::string& reason, Link norm) {
+    const std::array key{verdict ? verdictText(*verdict) : "–", state, reason};
     const auto found = std::ranges::find(said, key);
     if (found == said.end()) names.emplace_back();
     const auto row = static_cast<size_t>(found - said.begin());
     if (found == said.end()) said.push_back(key);
-    names[row].push_back(name);
+    names[row].push_back(std::move(norm));
   };
-  for (size_t i = 0; i < norms.size(); ++i) say(norms[i].verdict, stateOf(facts, i), norms[i].reason, norms[i].title);
+  for (size_t i = 0; i < norms.size(); ++i)
+    say(norms[i].verdict, stateOf(facts, i), norms[i].reason, {norms[i].title, normId(norms[i].index)});
   for (const auto& other : facts.analysis.other_norms)
-    say(other.verdict, "stays as it is", other.reason, other.name + " (" + other.kind + ")");
-  Table table{{"can be folded", "in this fold", "count", "norms", "why"}, {}};
+    say(other.verdict, "stays as it is", other.reason, {other.name + " (" + other.kind + ")", ""});
+  Table table{{"can be folded", "in this fold", "count", "norms", "why"}, {}, facts.fold ? 3 : 2, names};
   if (!facts.fold) table.heads.erase(table.heads.begin() + 1);
   for (size_t row = 0; row < said.size(); ++row) {
     const auto& [verdict, state, reason] = said[row];
-    std::vector<std::string> cells{verdict};
+    std::vector<std::string> cells{verdict}, all;
     if (facts.fold) cells.push_back(state);
-    cells.insert(cells.end(), {std::to_string(names[row].size()), boost::algorithm::join(names[row], ", "), reason});
+    for (const Link& norm : names[row]) all.push_back(norm.text);
+    cells.insert(cells.end(), {std::to_string(names[row].size()), boost::algorithm::join(all, ", "), reason});
     table.rows.push_back(std::move(cells));
   }
-  const auto& totals = facts.analysis.totals;
-  return Section{"The norms",
-                 std::to_string(totals.free) + " free · " + std::to_string(totals.with_centering) +
-                     " with centering · " + std::to_string(totals.blocked) + " blocked" +
-                     (totals.unknown > 0 ? " · " + std::to_string(totals.unknown) + " unknown" : ""),
-                 false,
-                 {std::move(table)}};
+  Section section{"The norms", "", false, {std::move(table)}};
+  if (!facts.graph) section.blocks.emplace_back(cardsOf(facts));
+  return section;
 }
 
 std::optional<Section> differencesSection(const Facts& facts) {
@@ -379,6 +434,11 @@ std::optional<Section> differencesSection(const Facts& facts) {
   addOutputs(facts.exact, table);
   addOutputs(facts.inType, table);
   if (table.rows.empty()) return std::nullopt;
+  // Of one output, the largest relative difference is the figure on top.
+  if (std::ranges::all_of(table.rows, [&](const auto& row) { return row.front() == table.rows.front().front(); })) {
+    table.heads.erase(table.heads.begin() + 2);
+    for (auto& row : table.rows) row.erase(row.begin() + 2);
+  }
   return Section{
       "Differences of the outputs", "the original against the fold, on the same inputs", false, {std::move(table)}};
 }
@@ -402,13 +462,8 @@ std::optional<Section> latencySection(const Facts& facts) {
   section.blocks.emplace_back(latencyFigure(point->rounds));
   section.blocks.emplace_back(Table{{},
                                     {{"original", formatted("%.4g ms", point->a.latency.median_ms)},
-                                     {"folded", formatted("%.4g ms", point->b->latency.median_ms)},
-                                     {"speed-up", speedText(*point)},
-                                     {"95% interval", formatted("%.3f to %.3f", point->ci_low, point->ci_high)}}});
-  if (!point->warmed_up)
-    section.blocks.emplace_back(Paragraph{"Clock speed kept changing; treat these figures with caution."});
-  if (point->crowded)
-    section.blocks.emplace_back(Paragraph{"Other programs used cores; treat these figures with caution."});
+                                     {"folded", formatted("%.4g ms", point->b->latency.median_ms)}}});
+  for (const std::string& caution : protocol::cautions(*point)) section.blocks.emplace_back(Paragraph{caution});
   return section;
 }
 
@@ -467,12 +522,9 @@ Document composed(const Facts& facts) {
   document.subtitle = subtitleOf(facts);
   document.banner = facts.file ? ofFile(facts) : ofFold(facts);
   addFigures(facts, document.banner);
-  document.sections = graphSections(facts);
-  for (Section& section :
-       withoutEmpty(planSection(facts), proofSection(facts), normsSection(facts), differencesSection(facts),
-                    latencySection(facts), std::optional<Section>(commandsSection(facts)))) {
-    document.sections.push_back(std::move(section));
-  }
+  document.sections =
+      withoutEmpty(graphSection(facts), normsSection(facts), planSection(facts), proofSection(facts),
+                   differencesSection(facts), latencySection(facts), std::optional<Section>(commandsSection(facts)));
   document.plan = facts.plan;
   document.planName = planName(facts);
   document.footer = "Made by NormLens " + facts.version + ": one self-contained file.";

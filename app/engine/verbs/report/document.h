@@ -2,11 +2,14 @@
 // Thread: value types and pure functions.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
+
+#include "core/protocol/report_messages.h"
 
 namespace normlens::engine::report {
 
@@ -19,16 +22,44 @@ struct Banner {
   std::vector<std::pair<std::string, std::string>> figures;  // "25 / 25" "norms folded"
 };
 
+// Text that leads to another place of the page.
+struct Link {
+  std::string text, id;
+};
+
 struct Table {
   std::vector<std::string> heads;  // empty: the table has none
   std::vector<std::vector<std::string>> rows;
+  std::optional<size_t> linked = {};          // the column that consists of links
+  std::vector<std::vector<Link>> links = {};  // by row; joined, their texts are the cell's
 };
 
 // A drawing made by figures.h, which escapes what it writes, or checked by last_fold.h, and what it shows in words,
-// for who does not see it.
+// for who does not see it. legend: what its signs mean; for who does.
 struct Figure {
   std::string svg, alt;
-  bool graph = false;  // it has its own colors and size
+  std::string legend = {};
+};
+
+// What is shown of a LayerNorm where it is selected, or of a closed group: a link to each of its LayerNorms.
+struct Card {
+  std::string id, title;           // id: made by the composer, of letters, digits and hyphens
+  std::string name;                // the file's, where the title is another
+  std::vector<std::string> marks;  // "free", "folded"
+  std::vector<std::string> texts;
+  std::vector<std::pair<std::string, std::string>> figures;  // "difference after it, float64" "2e-15"
+  std::vector<Link> links = {};
+};
+
+struct Cards {
+  std::vector<Card> cards;
+};
+
+// Pictures of one layout, one of which is shown at a time: the last one until the reader chooses.
+struct Graph {
+  protocol::ReportGraph drawing;  // checked by last_fold.h; without pictures: there is none
+  std::vector<Link> links;        // by place: to its card, with words for who does not see the graph
+  std::string missing;            // why there is no drawing
 };
 
 struct Paragraph {
@@ -40,7 +71,7 @@ struct Commands {
   std::vector<std::string> lines;
 };
 
-using Block = std::variant<Paragraph, Table, Figure, Commands>;
+using Block = std::variant<Paragraph, Table, Figure, Commands, Graph, Cards>;
 
 struct Section {
   std::string title, note;  // note: small, at the right of the title
@@ -56,9 +87,10 @@ struct Document {
   std::string footer;
 };
 
-// One HTML page: no script, nothing from elsewhere, light and dark, one column where it is narrow, and made for A4.
+// One HTML page: nothing from elsewhere, light and dark, one column where it is narrow, and made for A4. Its one script
+// (resources/report/page.js) moves the graph; without it, pictures are switched and cards are shown by the style alone.
 [[nodiscard]] std::string asHtml(const Document& document);
-// Markdown (GitHub's), for a pull request: tables, fenced commands; a drawing becomes words.
+// Markdown (GitHub's), for a pull request: tables, fenced commands; a chart becomes words, a graph nothing.
 [[nodiscard]] std::string asMarkdown(const Document& document);
 // The lines of a table in a terminal, the heads first: columns as wide as their widest cell, in characters of UTF-8,
 // the first flush left, the others right.

@@ -3,13 +3,13 @@
 
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "app/engine/verbs/report/document.h"
 #include "core/protocol/bench_messages.h"
 #include "core/protocol/difference_messages.h"
 #include "core/protocol/messages.h"
+#include "core/protocol/report_messages.h"
 
 namespace normlens::engine::report {
 
@@ -27,11 +27,10 @@ struct Facts {
   std::vector<std::string> policyWords;  // the same
   protocol::ModelInfo info;
   protocol::Analysis analysis;
-  std::optional<FoldedFile> file;            // where one was given; else:
-  std::optional<protocol::FoldResult> fold;  // the one that was made in memory, or why there is none
-  std::string norm;                          // its flavour
-  // Title and drawing, from who can draw the graph; the command line cannot.
-  std::vector<std::pair<std::string, Figure>> pictures;
+  std::optional<FoldedFile> file;              // where one was given; else:
+  std::optional<protocol::FoldResult> fold;    // the one that was made in memory, or why there is none
+  std::string norm;                            // its flavour
+  std::optional<protocol::ReportGraph> graph;  // from who can draw it, checked; the command line cannot
   std::string plan;                            // of it, as --plan takes it; empty: nothing was folded
   std::optional<protocol::DiffResult> exact;   // in float64; nullopt: nothing to compare
   std::optional<protocol::DiffResult> inType;  // as the files are

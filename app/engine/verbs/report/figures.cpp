@@ -33,6 +33,11 @@ std::string drawing(const std::string& says, const std::string& inside) {
          "</title>" + inside + "</svg>";
 }
 
+// A sign whose name is shown where the pointer rests.
+std::string sign(const std::string& shape, const std::string& name) {
+  return "<g><title>" + escaped(name) + "</title>" + shape + "</g>";
+}
+
 std::string square(double x, double y) {
   return formatted(R"(<rect class="file" x="%.1f" y="%.1f" width="6" height="6"/>)", x - 3, y - 3);
 }
@@ -69,8 +74,8 @@ class ProofDrawing {
     out += limit(chart_.exactLimit, "float64");
     out += limit(chart_.fileLimit, chart_.fileType);
     for (size_t i = 0; i < chart_.norms.size(); ++i) {
-      if (const auto value = chart_.file[i]) out += square(x(i), y(*value));
-      if (const auto value = chart_.exact[i]) out += diamond(x(i), y(*value));
+      if (const auto value = chart_.file[i]) out += sign(square(x(i), y(*value)), chart_.norms[i]);
+      if (const auto value = chart_.exact[i]) out += sign(diamond(x(i), y(*value)), chart_.norms[i]);
     }
     return out;
   }
@@ -93,23 +98,15 @@ class ProofDrawing {
       out += text(kLeft - 6, y_.at(decade) + 4, "end", decade == 0 ? "1" : formatted("1e%d", decade));
     }
     if (chart_.norms.empty()) return out;
-    out += text(kLeft, kHeight - 8, "start", shortened(chart_.norms.front()));
-    if (chart_.norms.size() > 1) out += text(kWidth - kRight, kHeight - 8, "end", shortened(chart_.norms.back()));
+    out += text(kLeft, kHeight - 8, "start", "norm 1");
+    if (chart_.norms.size() > 1) out += text(kWidth - kRight, kHeight - 8, "end", std::to_string(chart_.norms.size()));
     return out;
   }
 
   [[nodiscard]] std::string limit(const std::optional<double>& value, const std::string& type) const {
     if (!value || !std::isfinite(*value) || *value <= 0) return {};
     return line("limit", kLeft, y(*value), kWidth - kRight, y(*value)) +
-           text(kWidth - kRight, y(*value) - 5, "end", type + formatted(" passes up to %.2g", *value));
-  }
-
-  // The end of a name distinguishes more than the beginning.
-  static std::string shortened(const std::string& name) {
-    constexpr size_t kMost = 28;
-    size_t begin = name.size() > kMost ? name.size() - kMost : 0;
-    while (begin > 0 && begin < name.size() && (static_cast<unsigned char>(name[begin]) & 0xC0U) == 0x80U) ++begin;
-    return begin == 0 ? name : "…" + name.substr(begin);
+           text(kWidth - kRight, y(*value) - 5, "end", "allowed in " + type);
   }
 
   const ProofChart& chart_;
@@ -143,7 +140,9 @@ Figure proofFigure(const ProofChart& chart) {
   std::string says = "Largest relative difference after each of " + std::to_string(chart.norms.size()) + " norms: ";
   says += formatted("at most %.2g in float64", largestOf(chart.exact));
   if (!chart.fileType.empty()) says += formatted(", at most %.2g in ", largestOf(chart.file)) + chart.fileType;
-  return {drawing(says, ProofDrawing(chart).draw()), says};
+  std::string legend = "The largest relative difference after each norm: ◆ float64";
+  if (!chart.fileType.empty()) legend += ", □ " + chart.fileType;
+  return {drawing(says, ProofDrawing(chart).draw()), says, legend + "."};
 }
 
 Figure latencyFigure(const std::vector<std::pair<double, double>>& rounds) {
@@ -154,7 +153,8 @@ Figure latencyFigure(const std::vector<std::pair<double, double>>& rounds) {
   }
   const double margin = std::max((high - low) * 0.15, high * 0.01);
   const Scale y{std::max(0.0, low - margin), high + margin, kHeight - kBottom, kTop};
-  const Scale x{1, static_cast<double>(rounds.size()), kLeft, kWidth - kRight};
+  constexpr double kNames = 60, kApart = 13;  // room for the names of the lines, to the right of them
+  const Scale x{1, static_cast<double>(rounds.size()), kLeft, kWidth - kRight - kNames};
   std::string out;
   const double step = stepFor(y.high - y.low);
   for (double tick = std::ceil(y.low / step) * step; tick <= y.high; tick += step) {
@@ -167,11 +167,12 @@ Figure latencyFigure(const std::vector<std::pair<double, double>>& rounds) {
     b.emplace_back(x.at(static_cast<double>(i + 1)), y.at(rounds[i].second));
   }
   out += polyline("a", a) + polyline("b", b);
-  const bool aAbove = a.back().second < b.back().second;
-  out += text(kWidth - kRight, a.back().second + (aAbove ? -8 : 16), "end", "original", "a");
-  out += text(kWidth - kRight, b.back().second + (aAbove ? 16 : -8), "end", "folded", "b");
+  const double middle = (a.back().second + b.back().second) / 2;
+  const double away = std::max(std::abs(a.back().second - middle), kApart / 2) * (a.back().second < middle ? 1 : -1);
+  out += text(x.end + 6, middle - away + 4, "start", "original", "a");
+  out += text(x.end + 6, middle + away + 4, "start", "folded", "b");
   out += text(kLeft, kHeight - 8, "start", "round 1");
-  out += text(kWidth - kRight, kHeight - 8, "end", std::to_string(rounds.size()));
+  out += text(x.end, kHeight - 8, "end", std::to_string(rounds.size()));
   const std::string says = "Milliseconds of each of " + std::to_string(rounds.size()) + " rounds, " +
                            formatted("from %.3g to %.3g", low, high);
   return {drawing(says, out), says};

@@ -1,104 +1,41 @@
+#include <algorithm>
 #include <cctype>
 #include <cstdint>
+#include <span>
 #include <string_view>
 
+#include "app/engine/report_page.h"
 #include "app/engine/verbs/report/document.h"
+#include "core/base/formatted.h"
 #include "core/base/printable.h"
+#include "core/formats/file/sha256.h"
 
 namespace normlens::engine::report {
 namespace {
-
-// The page's style: colors and sizes of the program's design.
-// Figures take their colors from here, too: classes a (original), b (folded), limit, axis.
-const std::string_view kStyle = R"css(
-:root { color-scheme: light dark; --page: #ffffff; --canvas: #fafbfc; --code: #f5f6f8; --text: #1b1f24; --soft: #4e5762;
-  --faint: #6b7480; --line: #e2e5ea; --accent: #3b5bdb; --good: #0a7a55; --good-back: #e3f3ec; --bad: #b84a00;
-  --bad-back: #fcebe0; --a: #6b7480; --b: #3b5bdb; --exact: #0a7a55; --file: #0072b2; }
-@media (prefers-color-scheme: dark) { :root { --page: #1b1e23; --canvas: #121418; --code: #16181c; --text: #e9ecf0;
-  --soft: #aeb6c1; --faint: #868f9b; --line: #2a2f37; --accent: #8ba0f5; --good: #4cc79a; --good-back: #17342a;
-  --bad: #ff9a57; --bad-back: #3b2416; --a: #868f9b; --b: #8ba0f5; --exact: #3fbf97; --file: #2b93d1; } }
-* { box-sizing: border-box; }
-body { margin: 0; padding: 32px 24px; background: var(--page); color: var(--text);
-  font: 13px/1.5 Inter, system-ui, "Segoe UI", "DejaVu Sans", sans-serif; }
-main { max-width: 1120px; margin: 0 auto; }
-h1 { margin: 0; font-size: 28px; line-height: 36px; font-weight: 600; overflow-wrap: anywhere; }
-h2 { margin: 0; font-size: 15px; line-height: 24px; font-weight: 600; }
-main > header { display: flex; align-items: center; gap: 16px; }
-.logo { flex: none; fill: none; stroke: var(--text); stroke-width: 2; stroke-linecap: round; }
-.logo circle { stroke: #e69f00; stroke-width: 3; }
-header p, .note, figcaption { margin: 0; color: var(--soft); }
-.note { font-size: 12px; }
-.banner { display: flex; flex-wrap: wrap; align-items: center; gap: 16px 24px; margin: 24px 0; padding: 20px 24px;
-  border: 1px solid var(--line); border-radius: 8px; background: var(--code); }
-.banner svg { flex: none; }
-.banner > div { flex: 1 1 280px; }
-.banner h2 { font-size: 18px; }
-.banner p { margin: 4px 0 0; color: var(--soft); }
-.banner dl { margin: 0; padding: 0 0 0 20px; border-left: 1px solid var(--line); }
-.banner dd { margin: 0; font-size: 24px; line-height: 32px; font-weight: 600; }
-.banner dt { color: var(--soft); font-size: 12px; }
-.good { border-color: var(--good); background: var(--good-back); }
-.good .sign { stroke: var(--good); }
-.bad { border-color: var(--bad); background: var(--bad-back); }
-.bad .sign { stroke: var(--bad); }
-.neutral .sign { stroke: var(--faint); }
-.sign { fill: none; stroke-width: 2; stroke-linecap: round; stroke-linejoin: round; }
-.sections { display: grid; grid-template-columns: repeat(2, minmax(0, 1fr)); gap: 24px 32px; }
-section { grid-column: span 2; min-width: 0; overflow-x: auto; }
-section.half { grid-column: span 1; }
-section > header { display: flex; flex-wrap: wrap; justify-content: space-between; align-items: baseline; gap: 0 16px;
-  margin-bottom: 8px; }
-section p { margin: 8px 0; color: var(--soft); }
-table { width: 100%; border-collapse: collapse; border-top: 1px solid var(--line); margin: 8px 0; }
-th, td { padding: 6px 12px 6px 0; border-bottom: 1px solid var(--line); text-align: left; vertical-align: top;
-  overflow-wrap: break-word; }
-th { color: var(--soft); font-size: 12px; font-weight: 400; }
-td:last-child, th:last-child { padding-right: 0; }
-.number { text-align: right; white-space: nowrap; overflow-wrap: normal;
-  font-family: ui-monospace, "JetBrains Mono", "DejaVu Sans Mono", monospace; font-size: 12px; }
-th.number { font-family: inherit; }
-pre { margin: 8px 0; padding: 12px 16px; border: 1px solid var(--line); border-radius: 8px; background: var(--code);
-  font: 12px/22px ui-monospace, "JetBrains Mono", "DejaVu Sans Mono", monospace; white-space: pre-wrap;
-  overflow-wrap: anywhere; }
-pre b { color: var(--faint); font-weight: 400; user-select: none; }
-figure { margin: 8px 0; }
-figure svg { display: block; width: 100%; height: auto; }
-.graph svg { width: auto; max-width: 100%; max-height: 560px; margin: 0 auto; border: 1px solid var(--line);
-  border-radius: 8px; }
-figure:not(.graph) text { fill: var(--soft); font-size: 11px; }
-.axis { stroke: var(--line); }
-.limit { stroke: var(--soft); stroke-dasharray: 4 3; }
-.a { stroke: var(--a); fill: none; } .b { stroke: var(--b); fill: none; }
-text.a { stroke: none; fill: var(--a); font-weight: 600; } text.b { stroke: none; fill: var(--b); font-weight: 600; }
-.exact { stroke: none; fill: var(--exact); } .file { stroke: var(--file); fill: var(--page); stroke-width: 1.5; }
-a { color: var(--accent); }
-footer { display: flex; flex-wrap: wrap; justify-content: space-between; gap: 4px 24px; margin-top: 24px;
-  padding-top: 12px; border-top: 1px solid var(--line); color: var(--soft); font-size: 12px; }
-@media (max-width: 800px) { .sections { display: block; } section { margin-bottom: 24px; }
-  .banner dl { border-left: 0; padding: 0; } }
-@page { size: A4; margin: 14mm; }
-@media print { :root { color-scheme: light; --page: #ffffff; --canvas: #ffffff; --code: #f5f6f8; --text: #1b1f24;
-  --soft: #4e5762; --faint: #6b7480; --line: #e2e5ea; --accent: #3b5bdb; --good: #0a7a55; --good-back: #e3f3ec;
-  --bad: #b84a00; --bad-back: #fcebe0; --a: #6b7480; --b: #3b5bdb; --exact: #0a7a55; --file: #0072b2; }
-  body { padding: 0; font-size: 10px; print-color-adjust: exact; -webkit-print-color-adjust: exact; }
-  h1 { font-size: 20px; line-height: 26px; } .sections { display: grid; gap: 12px 20px; } section { margin: 0; }
-  .banner { margin: 12px 0; padding: 10px 14px; flex-wrap: nowrap; } .banner dd { font-size: 16px; line-height: 20px; }
-  th, td { padding-top: 3px; padding-bottom: 3px; } .number, pre, .note, th, footer { font-size: 9px; }
-  pre { padding: 6px 10px; line-height: 15px; } figure, pre, tr, .banner { break-inside: avoid; }
-  .graph svg { max-height: 80mm; } }
-)css";
-
-// A stranger's file decides much of the text: were one place not escaped, no script would run and nothing be fetched.
-constexpr std::string_view kHead =
-    "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-    "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n"
-    "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-    "<meta name=\"color-scheme\" content=\"light dark\">\n";
 
 // The program's sign: a norm on the stream, and the mean that it takes out.
 constexpr std::string_view kLogo =
     "<svg class=\"logo\" width=\"28\" height=\"44\" viewBox=\"0 0 28 44\" aria-hidden=\"true\">"
     "<path d=\"M14 2v8M14 34v8M9 22h10\"/><circle cx=\"14\" cy=\"22\" r=\"11\"/></svg>";
+
+// The bytes that hexadecimal digits stand for.
+std::string bytesOf(const std::string& hex) {
+  std::string bytes;
+  for (size_t i = 0; i + 1 < hex.size(); i += 2) bytes += static_cast<char>(std::stoi(hex.substr(i, 2), nullptr, 16));
+  return bytes;
+}
+
+// A stranger's file decides much of the text: were one place not escaped, no other script would run and nothing be
+// fetched.
+std::string headOf() {
+  const std::string hash = base64(bytesOf(formats::sha256Hex(std::as_bytes(std::span(std::string_view(kPageScript))))));
+  return "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+         "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src 'sha256-" +
+         hash +
+         "'; style-src 'unsafe-inline'; img-src data:\">\n"
+         "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+         "<meta name=\"color-scheme\" content=\"light dark\">\n";
+}
 
 std::string element(const std::string& name, std::string_view text, const std::string& kind = {}) {
   const std::string attributes = kind.empty() ? "" : " class=\"" + kind + "\"";
@@ -150,12 +87,103 @@ std::vector<bool> columnsOfNumbers(const Table& table) {
   return numbers;
 }
 
-std::string rowOf(const std::vector<std::string>& cells, const std::string& name, const std::vector<bool>& numbers) {
+std::string linkTo(const Link& link) {
+  return link.id.empty() ? escaped(link.text) : "<a href=\"#" + link.id + "\">" + escaped(link.text) + "</a>";
+}
+
+std::string linksTo(const std::vector<Link>& links) {
+  std::string html;
+  for (const Link& link : links) html += (html.empty() ? "" : ", ") + linkTo(link);
+  return html;
+}
+
+std::string rowOf(const Table& table, size_t row, const std::vector<bool>& numbers) {
   std::string html = "<tr>";
-  for (size_t i = 0; i < cells.size(); ++i) {
-    html += element(name, cells[i], i < numbers.size() && numbers[i] ? "number" : "");
+  for (size_t i = 0; i < table.rows[row].size(); ++i) {
+    html += table.linked == i ? "<td>" + linksTo(table.links[row]) + "</td>"
+                              : element("td", table.rows[row][i], numbers[i] ? "number" : "");
   }
   return html + "</tr>\n";
+}
+
+// The neighbors are named by their place: names are long.
+std::string cardOf(const Cards& all, size_t index) {
+  const Card& card = all.cards[index];
+  const std::string title = card.id + "-title";
+  std::string html = "<article class=\"card\" id=\"" + card.id + "\" tabindex=\"-1\" aria-labelledby=\"" + title +
+                     "\"><h3 id=\"" + title + "\">" + escaped(card.title) + "</h3>\n";
+  if (!card.name.empty()) html += element("p", card.name, "name");
+  html += "<p class=\"marks\">";
+  for (const std::string& mark : card.marks) html += element("span", mark);
+  html += "</p>\n";
+  for (const std::string& text : card.texts) html += element("p", text);
+  if (!card.figures.empty()) {
+    html += "<dl>";
+    for (const auto& [what, figure] : card.figures)
+      html += "<div>" + element("dt", what) + element("dd", figure) + "</div>";
+    html += "</dl>\n";
+  }
+  if (!card.links.empty()) html += "<p>" + linksTo(card.links) + "</p>\n";
+  return html + "</article>\n";
+}
+
+// A link over each place that shows norms, for the pointer, the keyboard and a screen reader.
+std::string spotsOf(const Graph& graph) {
+  std::string svg;
+  for (size_t i = 0; i < graph.links.size(); ++i) {
+    const protocol::ReportPlace& at = graph.drawing.places[i];
+    const std::string words = escaped(graph.links[i].text);
+    svg += "<a class=\"spot\" href=\"#" + graph.links[i].id + "\" aria-label=\"" + words + "\"><title>" + words +
+           "</title>" +
+           formatted(R"(<rect x="%.1f" y="%.1f" width="%.1f" height="%.1f" rx="6"/></a>)", at.x - 2, at.y - 2,
+                     at.width + 4, at.height + 4) +
+           "\n";
+  }
+  return svg;
+}
+
+// The drawing once more for paper: cut into columns that can be read, beside each other.
+std::string columnsOf(const protocol::ReportGraph& graph) {
+  constexpr double kColumn = 330, kPaper = 900, kOverlap = 24;  // CSS pixels of a page; a node's height
+  const bool wide = graph.width > graph.height;
+  const double scale = std::min(1.0, (wide ? 2 * kColumn : kColumn) / graph.width), step = kPaper / scale;
+  std::string html = "<div class=\"columns\">\n";
+  double top = 0;
+  do {
+    const double height = std::min(step, graph.height - top);
+    html += formatted(R"(<svg aria-hidden="true" width="%.0f" height="%.0f" viewBox="0 %.1f %.1f %.1f">)",
+                      graph.width * scale, height * scale, top, graph.width, height) +
+            formatted("<use href=\"#drawing-%zu\"/></svg>\n", graph.pictures.size() - 1);
+    top += step - kOverlap;
+  } while (top + kOverlap < graph.height);
+  return html + "</div>\n";
+}
+
+std::string switchOf(const protocol::ReportGraph& graph) {
+  std::string html =
+      "<div class=\"bar\"><span class=\"switch\" role=\"radiogroup\" aria-label=\"Picture of the graph\">";
+  for (size_t i = 0; i < graph.pictures.size(); ++i) {
+    const std::string id = "show-" + std::to_string(i);
+    html += "<input type=\"radio\" name=\"picture\" id=\"" + id + "\"" +
+            (i + 1 == graph.pictures.size() ? " checked" : "") + "><label for=\"" + id + "\">" +
+            escaped(graph.pictures[i].title) + "</label>";
+  }
+  return html +
+         "</span>\n<span class=\"zoom\"><button type=\"button\" id=\"zoom-out\" aria-label=\"Zoom out\">−</button>"
+         "<output id=\"zoom-value\">100%</output>"
+         "<button type=\"button\" id=\"zoom-in\" aria-label=\"Zoom in\">+</button>"
+         "<button type=\"button\" id=\"zoom-fit\">Fit</button></span></div>\n";
+}
+
+// The colors of the drawings, as the style sheet names them.
+std::string colorsOf(const protocol::ReportGraph& graph) {
+  std::string light, dark;
+  for (size_t i = 0; i < graph.colors.size(); ++i) {
+    const std::string name = "--g" + std::to_string(i) + ":";
+    light += name + graph.colors[i].light + ";";
+    dark += name + graph.colors[i].dark + ";";
+  }
+  return "<style>.graph{" + light + "}@media screen and (prefers-color-scheme: dark){.graph{" + dark + "}}</style>\n";
 }
 
 struct HtmlBlocks {
@@ -163,15 +191,19 @@ struct HtmlBlocks {
   std::string operator()(const Table& table) const {
     const auto numbers = columnsOfNumbers(table);
     std::string html = "<table>\n";
-    if (!table.heads.empty()) html += "<thead>" + rowOf(table.heads, "th", numbers) + "</thead>\n";
+    if (!table.heads.empty()) {
+      html += "<thead><tr>";
+      for (size_t i = 0; i < table.heads.size(); ++i)
+        html += element("th", table.heads[i], i < numbers.size() && numbers[i] ? "number" : "");
+      html += "</tr></thead>\n";
+    }
     html += "<tbody>\n";
-    for (const auto& row : table.rows) html += rowOf(row, "td", numbers);
+    for (size_t row = 0; row < table.rows.size(); ++row) html += rowOf(table, row, numbers);
     return html + "</tbody>\n</table>\n";
   }
   std::string operator()(const Figure& figure) const {
-    const std::string kind =
-        figure.graph ? R"( class="graph" role="img" aria-label=")" + escaped(figure.alt) + "\"" : "";
-    return "<figure" + kind + ">" + figure.svg + "</figure>\n";
+    const std::string legend = figure.legend.empty() ? "" : element("figcaption", figure.legend);
+    return "<figure>" + legend + figure.svg + "</figure>\n";
   }
   std::string operator()(const Commands& commands) const {
     std::string html = "<pre>";
@@ -180,10 +212,45 @@ struct HtmlBlocks {
     }
     return html + "</pre>\n";
   }
+  std::string operator()(const Graph& graph) const {
+    const protocol::ReportGraph& drawing = graph.drawing;
+    if (drawing.pictures.empty()) return element("p", graph.missing) + "\n";
+    std::string html = "<div class=\"graph\">\n" + colorsOf(drawing) + switchOf(drawing) +
+                       "<div class=\"view\" id=\"view\" tabindex=\"0\" role=\"group\" aria-label=\"Graph\" "
+                       "aria-describedby=\"keys\">\n";
+    const std::string size = formatted(R"( width="%.0f" height="%.0f" viewBox="0 0 %.0f %.0f")", drawing.width,
+                                       drawing.height, drawing.width, drawing.height);
+    for (size_t i = 0; i < drawing.pictures.size(); ++i) {
+      const protocol::ReportPicture& picture = drawing.pictures[i];
+      const std::string number = std::to_string(i);
+      html += "<figure class=\"picture\" id=\"picture-" + number + "\">" + element("figcaption", picture.title) +
+              "<svg role=\"group\" aria-label=\"" + escaped(picture.alt) + "\"" + size + "><g id=\"drawing-" + number +
+              "\" aria-hidden=\"true\">" + picture.svg + "</g>\n" + spotsOf(graph) + "</svg></figure>\n";
+    }
+    return html +
+           "</div>\n<p class=\"keys\" id=\"keys\">Drag to move, turn the wheel to zoom. Keys: arrows move, + and − "
+           "zoom, 0 fits, B switches the picture, Tab and Enter select a norm.</p>\n" +
+           columnsOf(drawing) + "</div>\n";
+  }
+  std::string operator()(const Cards& cards) const {
+    std::string html = "<aside class=\"panel\" id=\"panel\" aria-label=\"Selected norm\" aria-live=\"polite\">\n";
+    html += element("p", "Select a norm: its verdict, its reason and its figures are shown here.", "hint") + "\n";
+    for (size_t i = 0; i < cards.cards.size(); ++i) html += cardOf(cards, i);
+    return html + "</aside>\n";
+  }
 };
 
+bool holdsGraph(const Section& section) {
+  return std::ranges::any_of(section.blocks, [](const Block& block) {
+    const auto* graph = std::get_if<Graph>(&block);
+    return graph != nullptr && !graph->drawing.pictures.empty();
+  });
+}
+
 std::string sectionOf(const Section& section) {
-  std::string html = section.half ? "<section class=\"half\">\n" : "<section>\n";
+  std::string html = section.half          ? "<section class=\"half\">\n"
+                     : holdsGraph(section) ? "<section class=\"stage\">\n"
+                                           : "<section>\n";
   html += "<header>" + element("h2", section.title);
   if (!section.note.empty()) html += element("span", section.note, "note");
   html += "</header>\n";
@@ -247,13 +314,13 @@ std::string escaped(std::string_view text) {
 }
 
 std::string asHtml(const Document& document) {
-  std::string html(kHead);
-  html += element("title", document.title) + "\n<style>" + std::string(kStyle) + "</style>\n</head>\n<body>\n<main>\n";
+  std::string html =
+      headOf() + element("title", document.title) + "\n<style>" + kPageStyle + "</style>\n</head>\n<body>\n<main>\n";
   html += "<header>" + std::string(kLogo) + "<div>" + element("h1", document.title) + element("p", document.subtitle) +
           "</div></header>\n";
   html += bannerOf(document.banner) + "<div class=\"sections\">\n";
   for (const Section& section : document.sections) html += sectionOf(section);
-  return html + "</div>\n" + footerOf(document) + "</main>\n</body>\n</html>\n";
+  return html + "</div>\n" + footerOf(document) + "</main>\n<script>" + kPageScript + "</script>\n</body>\n</html>\n";
 }
 
 }  // namespace normlens::engine::report

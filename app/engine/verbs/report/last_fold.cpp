@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <cmath>
+#include <utility>
 #include <vector>
 
 #include "app/engine/verbs/model_options.h"
@@ -99,6 +101,11 @@ class Reader {
   size_t at_ = 0;
 };
 
+bool isColor(std::string_view text) {
+  return (text.size() == 7 || text.size() == 9) && text.front() == '#' &&
+         text.find_first_not_of("0123456789abcdef", 1) == std::string_view::npos;
+}
+
 // Only these points are reported as the latency of the fold.
 std::optional<protocol::BenchResult> ofFold(std::optional<protocol::BenchResult> bench) {
   if (!bench) return bench;
@@ -119,17 +126,35 @@ Result<std::string> drawingOnly(std::string_view svg) {
   return std::string(svg.substr(0, end));
 }
 
+Result<protocol::ReportGraph> checkedGraph(protocol::ReportGraph graph, size_t norms) {
+  const auto isSize = [](double value) { return std::isfinite(value) && value > 0; };
+  if (!isSize(graph.width) || !isSize(graph.height)) return refused("no size");
+  for (protocol::ReportPicture& picture : graph.pictures) {
+    ASSIGN_OR_RETURN(picture.svg, drawingOnly(picture.svg));
+  }
+  for (const protocol::ReportColor& color : graph.colors) {
+    if (!isColor(color.light) || !isColor(color.dark)) return refused("a color that is none");
+  }
+  for (const protocol::ReportPlace& place : graph.places) {
+    const bool known =
+        std::ranges::all_of(place.norms, [&](int norm) { return norm >= 0 && std::cmp_less(norm, norms); });
+    if (!known || place.norms.empty() || !std::isfinite(place.x) || !std::isfinite(place.y) || !isSize(place.width) ||
+        !isSize(place.height))
+      return refused("a place of no norm");
+  }
+  return graph;
+}
+
 Result<protocol::Report> reportOfLastFold(service::Service& service, protocol::ReportParams params, const Task& task) {
   auto fold = service.lastFold();
   if (!fold) return tl::unexpected(fold.error());
   Facts facts = named(params.model);
-  for (protocol::ReportPicture& picture : params.pictures) {
-    ASSIGN_OR_RETURN(auto svg, drawingOnly(picture.svg));
-    facts.pictures.emplace_back(picture.title, Figure{std::move(svg), std::move(picture.alt), true});
-  }
   facts.info = std::move(fold->info);
   facts.analysis = std::move(fold->analysis);
   addAdvice(facts.analysis);
+  if (params.graph) {
+    ASSIGN_OR_RETURN(facts.graph, checkedGraph(std::move(*params.graph), facts.analysis.norms.size()));
+  }
   facts.fold = std::move(fold->fold);
   facts.norm = fold->norm;
   if (!fold->inputs.npz.empty()) facts.inputWords = {"--inputs", fold->inputs.npz.string()};

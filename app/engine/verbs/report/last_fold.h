@@ -16,7 +16,10 @@ namespace normlens::engine::report {
 // runs, that is fetched, or that ends the drawing before its end. Error: BadInput, with what it holds.
 [[nodiscard]] Result<std::string> drawingOnly(std::string_view svg);
 
-// Errors: Usage (nothing was folded, no such format), BadInput (a picture that is no drawing), Cancelled.
+// Error: BadInput: a picture that is no drawing, a color that is none, a place of no norm or of no size.
+[[nodiscard]] Result<protocol::ReportGraph> checkedGraph(protocol::ReportGraph graph, size_t norms);
+
+// Errors: Usage (nothing was folded, no such format), those of checkedGraph, Cancelled.
 [[nodiscard]] Result<protocol::Report> reportOfLastFold(service::Service& service, protocol::ReportParams params,
                                                         const Task& task);
 

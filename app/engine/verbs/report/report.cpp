@@ -53,7 +53,10 @@ Result<Exit> run(ReportOptions options, const Call& call) {
   const report::Document document = report::composed(facts);
   const std::string page = writer->write(document);
   RETURN_IF_ERROR(formats::writeWhole(options.output, page));
-  console.print(options.model + ": " + document.banner.title + ". " + document.banner.text);
+  const report::Banner& banner = document.banner;
+  std::string line = options.model + ": " + banner.title + ". ";
+  if (!banner.figures.empty()) line += banner.figures.front().first + " " + banner.figures.front().second + ". ";
+  console.print(line + banner.text);
   console.print("  written to " + options.output);
   return console.finish([&] { return summary(facts, options.output, *writer, page.size()); }, Exit::Done);
 }

@@ -37,6 +37,8 @@ struct MarkdownBlocks {
     return text + "\n";
   }
   std::string operator()(const Figure& figure) const { return markdownText(figure.alt) + ".\n\n"; }
+  std::string operator()(const Graph& /*graph*/) const { return {}; }
+  std::string operator()(const Cards& /*cards*/) const { return {}; }
   std::string operator()(const Commands& commands) const {
     const std::string fence = fenceFor(commands.lines);
     std::string text = fence + "sh\n";
@@ -83,9 +85,12 @@ std::string asMarkdown(const Document& document) {
   for (const auto& [figure, what] : banner.figures) figures.rows.push_back({what, figure});
   if (!figures.rows.empty()) text += MarkdownBlocks{}(figures);
   for (const Section& section : document.sections) {
+    std::string blocks;
+    for (const Block& block : section.blocks) blocks += std::visit(MarkdownBlocks{}, block);
+    if (blocks.empty()) continue;
     text += "## " + markdownText(section.title) + "\n\n";
     if (!section.note.empty()) text += markdownText(section.note) + "\n\n";
-    for (const Block& block : section.blocks) text += std::visit(MarkdownBlocks{}, block);
+    text += blocks;
   }
   return text + markdownText(document.footer) + "\n";
 }
