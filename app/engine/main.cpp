@@ -19,6 +19,7 @@
 
 #include "app/engine/stop_signals.h"
 #include "app/engine/supervise_verb.h"
+#include "app/engine/tables.h"
 #include "app/engine/verbs.h"
 #include "app/engine/version.h"
 #include "core/base/plain_error.h"
@@ -105,12 +106,12 @@ void addLimits(CLI::App& app, confine::Limits& limits) {
          [&](double seconds) { limits.setTime(std::chrono::milliseconds(std::llround(seconds * 1000))); },
          "Time limit of one run of the model; default: 10 minutes, 1 minute to find its shapes, 20 seconds on guessed "
          "inputs")
-      ->check(CLI::Range(0.1, 1e7))
+      ->check(CLI::Range(0.1, 1e7).description(""))
       ->type_name("SECONDS")
       ->group("Limits");
   app.add_option("--memory-limit", limits.memoryBytes, "Memory limit; default: nine tenths of the available memory")
-      ->transform(CLI::AsSizeValue(/*kb_is_1000=*/false))
-      ->check(CLI::Range(int64_t{64} << 20, std::numeric_limits<int64_t>::max()))
+      ->transform(CLI::AsSizeValue(/*kb_is_1000=*/false).description(""))
+      ->check(CLI::Range(int64_t{64} << 20, std::numeric_limits<int64_t>::max()).description(""))
       ->type_name("SIZE")
       ->group("Limits");
 }
@@ -123,11 +124,26 @@ void letWaitingThreadsSleep() {
   if (std::getenv("OMP_WAIT_POLICY") == nullptr) setenv("GOMP_SPINCOUNT", kTurns, /*overwrite=*/0);
 }
 
+// Returns the examples below the list of verbs: one of each group.
+std::string examples() {
+  std::string text = "Examples:\n";
+  std::string_view last;
+  for (const auto& verb : normlens::engine::verbs()) {
+    if (std::exchange(last, verb.group) != verb.group) text += "  " + std::string(verb.example) + "\n";
+  }
+  return text;
+}
+
 int runProgram(int argc, char** argv, Console& console) {
   CLI::App app("Replaces LayerNorm by RMSNorm where that changes no output.", "normlens");
   app.set_version_flag("-v,--version", "NormLens " + std::string(normlens::engine::kVersion));
+  // Hidden: for packaging/write_pages.py.
+  app.add_flag_callback(
+         "--tables", [&] { throw CLI::CallForVersion(normlens::engine::commandTable(app).dump(1), 0); }, "")
+      ->group("");
   app.footer(
-      "Without a verb: normlens [MODEL] opens the window, and normlens MODEL --screenshot F.png makes a picture of "
+      examples() +
+      "\nWithout a verb: normlens [MODEL] opens the window, and normlens MODEL --screenshot F.png makes a picture of "
       "it;\n"
       "normlens-window --help has all of its options.");
   app.require_subcommand(1);

@@ -125,6 +125,14 @@ class Programs(unittest.TestCase):
             self.assertIn("libc.so", libraries)
             self.assertNone(("Qt", "X11", "xcb", "wayland", "GL", "EGL", "torch", "c10", "onnxruntime"), libraries)
 
+    def test_the_version_is_spelled_in_one_way(self):
+        if len(self.built) < 3:
+            self.skipTest("the window was not built")
+        said = {name: subprocess.run([path, "--version"], capture_output=True, text=True, check=True).stdout
+                for name, path in self.built.items()}
+        self.assertRegex(said["normlens"], r"^NormLens \d+\.\d+\.\d+\n$")
+        self.assertEqual(len(set(said.values())), 1, said)
+
 
 class Planted(unittest.TestCase):
     """Each tree holds one mistake; the clean one holds none."""

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <stdexcept>
 #include <thread>
 
@@ -38,7 +39,10 @@ TEST(Program, HelpNamesEveryVerb) {
     EXPECT_EQ(run({std::string(verb.name), "--help"}).status, 0) << verb.name;
   }
   EXPECT_EQ(run({"--version"}).status, 0);
-  EXPECT_EQ(run({"--version"}).out.rfind("NormLens ", 0), 0U);
+  const std::string version = "NormLens " + json::parse(run({"doctor", "--json"}).out).at("version").get<std::string>();
+  EXPECT_EQ(run({"--version"}).out, version + "\n");
+  EXPECT_EQ(run({"-v"}).out, version + "\n");
+  EXPECT_EQ(run({"doctor"}).out.rfind(version + ", ", 0), 0U) << run({"doctor"}).out;
 }
 
 TEST(Program, UsageErrorsAreOneLineAndTwo) {
@@ -113,6 +117,13 @@ TEST(Program, HelpHasGroupsAndAnExampleOfEachVerb) {
     const std::string own = run({std::string(verb.name), "--help"}).out;
     EXPECT_NE(own.find("Example:\n  " + std::string(verb.example)), std::string::npos) << own;
   }
+  const std::string examples = help.substr(help.find("\nExamples:\n"));
+  std::set<std::string_view> groups, shown;
+  for (const Verb& verb : verbs()) {
+    groups.insert(verb.group);
+    if (examples.find("\n  " + std::string(verb.example) + "\n") != std::string::npos) shown.insert(verb.group);
+  }
+  EXPECT_EQ(shown, groups) << examples;
 }
 
 TEST(Program, WhatCannotBePrintedIsOneLineAndOne) {
