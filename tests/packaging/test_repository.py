@@ -21,10 +21,12 @@ class Repository(unittest.TestCase):
         dates = [version[2] for version in versions]
         self.assertEqual(dates, sorted(dates, reverse=True))
 
-    def test_the_citation_is_of_this_version_and_date(self):
+    def test_citation_and_metadata_are_of_this_version_and_date(self):
         citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
         date = re.search(r"^## \S+ \((\S+)\)$", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE)[1]
         self.assertIn(f"\nversion: {VERSION}\ndate-released: {date}\n", citation)
+        metadata = (ROOT / "packaging/linux/org.normlens.normlens.metainfo.xml").read_text(encoding="utf-8")
+        self.assertIn(f'<release version="{VERSION}" date="{date}"/>', metadata)
         self.assertEqual(citation.count("type: article"), 4)
 
     def test_the_papers_are_cited_with_the_authors_that_they_name(self):
