@@ -9,6 +9,7 @@ normlens/plugins, models and fonts in normlens/share/normlens; nothing refers to
 import base64
 import contextlib
 import hashlib
+import importlib.metadata
 import io
 import json
 import os
@@ -35,6 +36,7 @@ PLUGINS = (
     "wayland-shell-integration/libxdg-shell.so",
 )
 COMPILED_IN = ("fonts-inter", "libboost-dev", "libcli11-dev", "libexpected-dev", "nlohmann-json3-dev")
+COMPILED_IN_OF_PYPI = ("onnx", "onnxruntime", "torch")  # onnx whole, of the others what their headers define
 FONTS = ("Inter-Regular.otf", "Inter-Medium.otf", "Inter-SemiBold.otf", "Inter-Bold.otf", "Inter-Italic.otf")
 # The system's own: a copy beside another's would not do, or each system that Python runs on has it.
 SYSTEM = re.compile(r"^(ld-linux.*|lib(c|m|dl|rt|pthread|util|resolv|gcc_s|stdc\+\+))\.so")
@@ -65,7 +67,7 @@ class Tree:
 
     def __init__(self, folder, build):
         self.root, self.build = folder / "normlens", build
-        self.packages = set(COMPILED_IN)  # of Debian, of which something is in the wheel
+        self.packages = {*COMPILED_IN, *COMPILED_IN_OF_PYPI}  # of which something is in the wheel
 
     def copy(self, source, folder):
         (self.root / folder).mkdir(parents=True, exist_ok=True)
@@ -131,15 +133,30 @@ def glibc_of(files):
     return max(symbols)
 
 
+def debian_package(name):
+    """Its version and its copyright file."""
+    version = run("dpkg-query", "-W", "-f", "${Version}\n", name).splitlines()[0]
+    return version, pathlib.Path(f"/usr/share/doc/{name}/copyright").read_text(encoding="utf-8", errors="replace")
+
+
+def pypi_package(name):
+    """Its version and its own license, with its notice."""
+    package = importlib.metadata.distribution(name)
+    files = [file for file in package.files if file.name in ("LICENSE", "NOTICE") and "third_party" not in file.parts]
+    if not files:
+        raise SystemExit(f"{name} has no license file.")
+    return package.version, "\n".join(file.locate().read_text(encoding="utf-8") for file in sorted(files))
+
+
 def write_licenses(info, packages):
-    """The copyright file of each Debian package, and a list of the packages (CycloneDX, as PEP 770 wants it)."""
+    """The license of each package, and a list of the packages (CycloneDX, as PEP 770 wants it)."""
     components = []
+    (info / "licenses/third_party").mkdir(parents=True)
     for package in sorted(packages):
-        text = pathlib.Path(f"/usr/share/doc/{package}/copyright").read_text(encoding="utf-8", errors="replace")
-        (info / "licenses/third_party").mkdir(parents=True, exist_ok=True)
+        of_pypi = package in COMPILED_IN_OF_PYPI
+        version, text = pypi_package(package) if of_pypi else debian_package(package)
         (info / f"licenses/third_party/{package}.txt").write_text(text, encoding="utf-8")
-        version = run("dpkg-query", "-W", "-f", "${Version}\n", package).splitlines()[0]
-        purl = f"pkg:deb/debian/{package}@{version}"
+        purl = f"pkg:{'pypi' if of_pypi else 'deb/debian'}/{package}@{version}"
         components.append({"type": "library", "name": package, "version": version, "purl": purl})
     (info / "sboms").mkdir()
     bom = {"bomFormat": "CycloneDX", "specVersion": "1.6", "version": 1, "components": components}
