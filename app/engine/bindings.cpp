@@ -69,8 +69,9 @@ void LabDesk::hear(const LabControl& control) {
 Result<EngineInfo> initialize(const InitializeParams& params, confine::Confinement level) {
   if (params.protocol != kProtocolVersion) {
     return fail(ErrorCode::Unsupported,
-                "this engine uses protocol " + std::to_string(kProtocolVersion) + " and the window protocol " +
-                    std::to_string(params.protocol),
+                "this engine (" + service::engineInfo().version + ", protocol " + std::to_string(kProtocolVersion) +
+                    ") is " + (kProtocolVersion < params.protocol ? "older" : "newer") + " than the window (protocol " +
+                    std::to_string(params.protocol) + ")",
                 "install the same version of both");
   }
   EngineInfo info = service::engineInfo();

@@ -1,7 +1,9 @@
 #include "ui/client/engine_client.h"
 
+#include <QCoreApplication>
 #include <QMetaObject>
 #include <QTimer>
+#include <QVersionNumber>
 #include <csignal>
 #include <utility>
 
@@ -14,6 +16,31 @@ namespace normlens::ui {
 EngineError engineErrorOf(const protocol::RpcFailure& failure) {
   return {failure.code, text(failure.message), hintWords(failure.hint), false};
 }
+
+namespace {
+
+// Returns which side is older, with both versions; empty: they are equal, or one has none.
+QString versionDifference(const protocol::EngineInfo& engine, const QString& host) {
+  const QString theirs = text(engine.version), ours = QCoreApplication::applicationVersion();
+  const auto numbers = [](const QString& version) { return QVersionNumber::fromString(version); };
+  int order = engine.protocol - protocol::kProtocolVersion;
+  if (order == 0 && !theirs.isEmpty() && !ours.isEmpty()) {
+    order = QVersionNumber::compare(numbers(theirs), numbers(ours));
+  }
+  if (order == 0) return {};
+  const QString words = order < 0
+                            ? EngineClient::tr("%1 is older (%2, protocol %3) than this window (%4, protocol %5).")
+                            : EngineClient::tr("%1 is newer (%2, protocol %3) than this window (%4, protocol %5).");
+  return words
+             .arg(host.isEmpty() ? EngineClient::tr("The engine") : EngineClient::tr("The engine on %1").arg(host),
+                  theirs)
+             .arg(engine.protocol)
+             .arg(ours)
+             .arg(protocol::kProtocolVersion) +
+         EngineClient::tr(" Install the same version of both.");
+}
+
+}  // namespace
 
 EngineClient::EngineClient(QObject* parent) : QObject(parent) {
   decoderThread_.setObjectName(QStringLiteral("engine replies"));
@@ -68,7 +95,8 @@ void EngineClient::start() {
     });
   });
   setState(State::Starting);
-  process_->start(command_.first(), command_.mid(1));
+  const EngineCommand command = withoutQuestions(command_);
+  process_->start(command.first(), command.mid(1));
   heartbeat_.start();
   introduce();
 }
@@ -175,11 +203,9 @@ void EngineClient::introduced(const Reply<protocol::EngineInfo>& reply) {
     died(tr("The engine refused to start: %1").arg(reply.error().message));
     return;
   }
-  if (reply->protocol != protocol::kProtocolVersion) {
-    died(tr("The engine uses protocol %1, this window %2. Install the same version of both.")
-             .arg(reply->protocol)
-             .arg(protocol::kProtocolVersion));
-    return;
+  if (const QString difference = versionDifference(*reply, host()); !difference.isEmpty()) {
+    if (reply->protocol != protocol::kProtocolVersion) return died(difference);
+    Q_EMIT logged(difference);
   }
   info_ = *reply;
   failedStarts_ = 0;
@@ -304,6 +330,10 @@ void EngineClient::readErrors() {
 }
 
 QString EngineClient::describeEnd(int exitCode, QProcess::ExitStatus status) const {
+  if (status == QProcess::NormalExit) {
+    const QString connection = connectionEnd(command_, exitCode, lastErrorLine_);
+    if (!connection.isEmpty()) return connection;
+  }
   const QString detail = lastErrorLine_.isEmpty() ? QString() : tr(" Last output: %1").arg(lastErrorLine_);
   if (status == QProcess::NormalExit) return tr("The engine exited (exit status %1).").arg(exitCode) + detail;
   if (exitCode == SIGKILL) {

@@ -66,8 +66,9 @@ class EngineClient final : public QObject {
 
   void setCommand(EngineCommand command) { command_ = std::move(command); }
   [[nodiscard]] const EngineCommand& command() const { return command_; }
-  void start();  // ends a running engine first
-  void stop();   // orderly; pending requests are answered with an error
+  [[nodiscard]] QString host() const { return hostOf(command_); }  // empty: this machine
+  void start();                                                    // ends a running engine first
+  void stop();  // orderly; pending requests are answered with an error
   [[nodiscard]] State state() const { return state_; }
   [[nodiscard]] const protocol::EngineInfo& info() const { return info_; }        // The last ready engine's.
   [[nodiscard]] qint64 processId() const;                                         // 0 when none runs
@@ -93,7 +94,7 @@ class EngineClient final : public QObject {
   void measured(const normlens::protocol::BenchUpdate& update);  // A pending request reports it.
   void trained(const normlens::protocol::LabUpdate& update);     // the same
   void engineDied(const QString& reason);                        // one sentence
-  void logged(const QString& line);  // the engine's stderr, and complaints about what it sent
+  void logged(const QString& line);  // the engine's stderr, and complaints about what it sent or what version it is
   void silenceChanged(int seconds);  // silence()
 
  private:

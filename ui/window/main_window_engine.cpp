@@ -399,9 +399,11 @@ void MainWindow::connectProject() {
 void MainWindow::showTitle() {
   const QString model = session_->title();
   const QString project = QFileInfo(project_->path()).completeBaseName();
-  setWindowTitle(model.isEmpty()     ? QStringLiteral("NormLens")
-                 : project.isEmpty() ? QStringLiteral("%1 – NormLens").arg(model)
-                                     : QStringLiteral("%1 (%2) – NormLens").arg(project, model));
+  const QString host = engine_->host();
+  const QString program = host.isEmpty() ? QStringLiteral("NormLens") : tr("NormLens on %1").arg(host);
+  setWindowTitle(model.isEmpty()     ? program
+                 : project.isEmpty() ? QStringLiteral("%1 – %2").arg(model, program)
+                                     : QStringLiteral("%1 (%2) – %3").arg(project, model, program));
 }
 
 void MainWindow::openProjectFile(const QString& path) {

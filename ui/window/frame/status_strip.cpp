@@ -134,7 +134,8 @@ void StatusStrip::showEngine(const EngineClient& engine) {
   engine_ = &engine;
   state_ = engine.state();
   silence_ = engine.silence();
-  engineLabel_->setText(silence_ > 0 ? tr("Engine: no response for %1 s").arg(silence_) : engineWord(state_));
+  const QString words = silence_ > 0 ? tr("Engine: no response for %1 s").arg(silence_) : engineWord(state_);
+  engineLabel_->setText(engine.host().isEmpty() ? words : tr("%1 on %2").arg(words, engine.host()));
   const bool ready = state_ == EngineClient::State::Ready;
   device_->setText(ready ? text(engine.info().device) : QStringLiteral("–"));
   setKind(dot_, dotKind(state_, silence_));
