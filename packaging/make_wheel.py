@@ -172,7 +172,9 @@ def torch_versions(libraries):
 
 def write_metadata(info, tag, packages, torch):
     metadata = (info / "METADATA").read_text(encoding="utf-8")
-    metadata = re.sub(r'Requires-Dist: torch\S*; extra == .torch.', f'Requires-Dist: {torch}; extra == "torch"', metadata)
+    metadata, extras = re.subn(r"(Requires-Dist: )torch\S*(; extra == )", rf"\1{torch}\2", metadata)
+    if extras != 2:
+        raise SystemExit("The extras torch and checkpoint want torch, and the metadata has it in another place.")
     lines = "".join(f"License-File: third_party/{package}.txt\n" for package in sorted(packages))
     head, blank, body = metadata.partition("\n\n")
     (info / "METADATA").write_text(head + "\n" + lines.rstrip("\n") + blank + body, encoding="utf-8")
