@@ -48,12 +48,12 @@ def run(*words):
 
 
 def needed(file):
-    """Name -> path of the libraries that the loader takes for a file, those of others among them."""
-    found = {}
+    """Name -> path of the libraries that a file itself names: what LibTorch's libraries want is not the wheel's matter."""
+    direct, found = run("patchelf", "--print-needed", file).split(), {}
     for line in run("ldd", file).splitlines():
         name, arrow, rest = line.strip().partition(" => ")
-        if arrow:
-            found[pathlib.Path(name).name] = rest.partition(" (")[0]
+        if arrow and name in direct:
+            found[name] = rest.partition(" (")[0]
     return found
 
 
@@ -94,17 +94,19 @@ class Tree:
         self.tidy()
 
     def copy_libraries(self):
-        for file in self.binaries():
+        waiting = self.binaries()
+        while waiting:
+            file = waiting.pop()
             for name, path in needed(file).items():
                 if SYSTEM.match(name) or name in TORCH or name.startswith("libnormlens_"):
-                    continue
-                if "/torch/lib/" in path or "/nvidia/" in path:
                     continue
                 if path == "not found":
                     raise SystemExit(f"{file.name} needs {name}, which is not on this machine.")
                 if not (self.root / "lib" / name).exists():
                     self.note(path)
-                    shutil.copy(path, self.copy(os.path.realpath(path), "lib").rename(self.root / "lib" / name))
+                    source = pathlib.Path(os.path.realpath(path))
+                    shutil.copy(source, self.root / "lib" / name)
+                    waiting.append(source)
 
     def binaries(self):
         return sorted(path for path in self.root.rglob("*") if path.is_file() and not path.is_symlink() and is_binary(path))
