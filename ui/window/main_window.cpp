@@ -57,7 +57,7 @@ namespace normlens::ui {
 
 namespace {
 
-constexpr int kMostLogLines = 5000, kLogHeight = 168;
+constexpr int kMostLogLines = 5000, kLogHeight = 168, kLeastLogHeight = 44;
 
 }  // namespace
 
@@ -122,7 +122,10 @@ void MainWindow::build() {
   log_->setTabChangesFocus(true);
   log_->document()->setDocumentMargin(12);
   log_->setPlaceholderText(tr("The log is empty."));
-  setTextHeight(log_, kLogHeight);
+  followText(log_, [this] {
+    log_->setMinimumHeight(grown(kLeastLogHeight));
+    log_->setMaximumHeight(grown(kLogHeight));
+  });
   log_->hide();
   status_ = new StatusStrip(central);
   layout->addWidget(tools_);

@@ -336,11 +336,6 @@ QStringList TestTextFits::outOfReach(const ui::MainWindow& window) {
   return missing;
 }
 
-// These do not fit at the largest text yet: the words and the log beside the work, and the bottom panel of a window
-// that a bar has made lower.
-const QStringList kTooLargeYet{QStringLiteral("words"), QStringLiteral("log"), QStringLiteral("engine_lost"),
-                               QStringLiteral("differences_paper")};
-
 void TestTextFits::walkScenes(int fontPixels, const QSize& size) {
   const QTemporaryDir folder;
   const QString model = test::modelFile(folder), other = test::modelFile(folder, QStringLiteral("bert.pt"));
@@ -348,7 +343,6 @@ void TestTextFits::walkScenes(int fontPixels, const QSize& size) {
   QStringList finds;
   for (const Scene& scene : scenes()) {
     if (!scene.quick || (!only.isEmpty() && scene.name != only)) continue;
-    if (fontPixels >= kLargestText && kTooLargeYet.contains(scene.name)) continue;
     ui::applyTheme(*qApp, ui::lightTheme(), fontPixels);
     ui::MainWindow window({test::fakeEngine(scene.engine), ui::ColorScheme::Light, false, false, QString()});
     window.resize(size);

@@ -5,11 +5,14 @@
 #include <QEvent>
 #include <QMenu>
 #include <QPushButton>
+#include <QScrollArea>
 #include <QStackedWidget>
 #include <QTabBar>
 
 #include "ui/session/session.h"
+#include "ui/theme/theme.h"
 #include "ui/widgets/elided_label.h"
+#include "ui/widgets/follow_text.h"
 #include "ui/widgets/icon_button.h"
 #include "ui/widgets/lesson_link.h"
 #include "ui/widgets/room_steps.h"
@@ -23,6 +26,12 @@
 
 namespace normlens::ui {
 
+namespace {
+
+constexpr int kLeastPage = 127;  // in pixels, at the usual size of text
+
+}  // namespace
+
 BottomPanel::BottomPanel(Session* session, Actions* actions, QWidget* parent) : QFrame(parent), session_(session) {
   describe(this, "panel", {}, tr("Plan, proof, differences and benchmark"));
   auto* layout = makeColumn(this);
@@ -30,7 +39,12 @@ BottomPanel::BottomPanel(Session* session, Actions* actions, QWidget* parent) : 
   pages_ = new QStackedWidget(this);
   pages_->setSizePolicy(QSizePolicy::Ignored,
                         QSizePolicy::Ignored);  // no page keeps the window from being made smaller
-  layout->addWidget(pages_, 1);
+  // In a low window they scroll below the height that each of them needs.
+  QScrollArea* area = makeScrollArea(this, Qt::ScrollBarAlwaysOff);
+  area->setFocusPolicy(Qt::NoFocus);
+  area->setWidget(pages_);
+  followText(pages_, [this] { pages_->setMinimumHeight(grown(kLeastPage)); });
+  layout->addWidget(area, 1);
   addPages();
   connect(tabs_, &QTabBar::currentChanged, this, [this](int index) {
     pages_->setCurrentIndex(index);

@@ -16,7 +16,7 @@
 namespace normlens::ui {
 namespace {
 
-constexpr int kTitlesHeight = 196;
+constexpr int kTitlesHeight = 196, kLeastHeight = 72;
 constexpr int kParagraphGap = 8;
 constexpr int kLineHeight = 125;  // percent
 constexpr int kNameRole = Qt::UserRole;
@@ -55,15 +55,20 @@ LearnPage::LearnPage(QWidget* parent) : QWidget(parent) {
   setObjectName(QStringLiteral("learn"));
   auto* column = makeColumn(this);
   titles_ = describe(new QListWidget(this), "lessons", tr("The words of this program, one page each."), tr("Lessons"));
-  setTextHeight(titles_, kTitlesHeight);
   titles_->setFrameShape(QFrame::NoFrame);
   text_ = describe(new QTextBrowser(this), "lessonText", {}, tr("Lesson"));
   text_->setFrameShape(QFrame::NoFrame);
   text_->setOpenLinks(false);
   text_->document()->setDocumentMargin(16);
-  column->addWidget(titles_);
+  // In a low window the text keeps its share: the list scrolls.
+  followText(titles_, [this] {
+    titles_->setMinimumHeight(grown(kLeastHeight));
+    titles_->setMaximumHeight(grown(kTitlesHeight));
+    text_->setMinimumHeight(grown(kLeastHeight));
+  });
+  column->addWidget(titles_, 1);
   column->addWidget(makeLine(Qt::Horizontal, this));
-  column->addWidget(text_, 1);
+  column->addWidget(text_, 2);
   auto* foot = makeRow(nullptr, 0, {10, 6, 10, 6});
   QPushButton* all = addButton(foot, "link", tr("All lessons (Ctrl+1)"), "allLessons",
                                tr("Open the lessons: the same in interactive figures."));

@@ -26,7 +26,7 @@ namespace {
 
 // All in pixels, at the usual size of text.
 constexpr int kNorms = 264, kLeastNorms = 236, kInspector = 320, kLeastInspector = 260, kBottom = 264,
-              kLeastBottom = 164;
+              kLeastBottom = 132;
 
 }  // namespace
 
@@ -49,7 +49,7 @@ Workspace::Workspace(Session* session, Actions* actions, QWidget* parent) : QWid
   followText(this, [this] {
     norms_->setMinimumWidth(grown(kLeastNorms));
     inspector_->setMinimumWidth(grown(kLeastInspector));
-    wordsFrame_->setMinimumWidth(grown(kInspector));
+    wordsFrame_->setMinimumWidth(grown(kLeastInspector));
     bottom_->setMinimumHeight(grown(kLeastBottom));
     arrange();
   });
