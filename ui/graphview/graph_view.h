@@ -79,6 +79,9 @@ class GraphView : public QWidget {
   void setZeroMeanMap(std::optional<protocol::ZeroMeanMap> map);
   [[nodiscard]] const MeanStates& meanStates() const { return marks_.means; }
 
+  // Every node shows the letter of its class, not only those of the highlight.
+  void setLetters(bool shown);
+
   // ---- selection
   void selectNode(int node);               // -1: nothing. Does not move the view and does not emit.
   [[nodiscard]] int selectedNode() const;  // A slim group's main op; -1.

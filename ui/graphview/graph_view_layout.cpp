@@ -18,7 +18,12 @@ void GraphView::setDocument(std::shared_ptr<const protocol::GraphDocument> docum
   document_ = std::move(document);
   newest_ = nullptr;
   shown_ = {};
-  wanted_ = WantedMarks{.norms = {}, .nodes = std::move(wanted_.nodes), .plan = {}, .means = {}, .highlight = {}};
+  wanted_ = WantedMarks{.norms = {},
+                        .nodes = std::move(wanted_.nodes),
+                        .plan = {},
+                        .means = {},
+                        .highlight = {},
+                        .letters = wanted_.letters};
   marks_ = {};
   reach_ = {};
   history_.clear();
@@ -38,9 +43,12 @@ void GraphView::updateDocument(std::shared_ptr<const protocol::GraphDocument> do
   if (document_ == nullptr || document == nullptr || document == document_) return;
   const auto& before = document_->values;
   const auto& now = document->values;
-  const bool streams = !std::equal(
-      before.begin(), before.end(), now.begin(), now.end(),
-      [](const auto& a, const auto& b) { return a.id == b.id && a.stream == b.stream && a.constant == b.constant; });
+  // A stream is drawn as one once its shape is known.
+  const auto drawnAlike = [](const protocol::GraphValue& a, const protocol::GraphValue& b) {
+    return a.id == b.id && a.stream == b.stream && a.constant == b.constant &&
+           (!a.stream || a.has_shape == b.has_shape);
+  };
+  const bool streams = !std::equal(before.begin(), before.end(), now.begin(), now.end(), drawnAlike);
   document_ = std::move(document);
   if (streams || worker_.busy() || rebuilding()) {
     rebuildHierarchy();
@@ -184,6 +192,11 @@ void GraphView::setPlan(std::optional<PlanPicture> plan) {
   wanted_.plan = std::move(plan);
   const bool drawn = wanted_.plan && !shown_.scene.empty();
   marks_.plan = drawn ? PlanMarks(shown_.scene, *wanted_.plan) : PlanMarks();
+  update();
+}
+
+void GraphView::setLetters(bool shown) {
+  wanted_.letters = marks_.letters = shown;
   update();
 }
 

@@ -22,12 +22,18 @@ void GraphSelection::selectNode(int node) {
   if (at->norm >= 0 && session_->norm(at->norm) != nullptr) {
     selectNorm(at->norm);
   } else {
-    select({-1, node, -1});
+    select({.node = node});
   }
 }
 
 void GraphSelection::selectValue(int value) {
-  if (session_->index().value(value) != nullptr) select({-1, -1, value});
+  if (session_->index().value(value) != nullptr) select({.value = value});
+}
+
+void GraphSelection::selectGroup(int scope) {
+  if (session_->index().scope(scope) == nullptr || scope == current_.scope) return;
+  current_ = {.norm = current_.norm, .scope = scope};
+  Q_EMIT changed();
 }
 
 void GraphSelection::forget() {

@@ -10,11 +10,12 @@ namespace normlens::ui {
 
 class Session;
 
-// At most one of the three is set.
+// At most one of the first three is set. A group may be set next to a norm, which keeps its highlight meanwhile.
 struct Selection {
   int norm = -1;  // index of a LayerNorm
   int node = -1;
   int value = -1;  // an edge
+  int scope = -1;  // a group whose page is shown
   bool operator==(const Selection&) const = default;
 };
 
@@ -28,9 +29,10 @@ class GraphSelection final : public QObject {
   [[nodiscard]] const std::optional<protocol::ZeroMeanGraph>& zeroMean() const { return zeroMean_; }
 
   void select(const Selection& selection);
-  void selectNorm(int norm) { select({norm, -1, -1}); }
+  void selectNorm(int norm) { select({.norm = norm}); }
   void selectNode(int node);  // a node of a norm selects the norm
   void selectValue(int value);
+  void selectGroup(int scope);
   void clear() { select({}); }
 
   // ---- for the session

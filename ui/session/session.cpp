@@ -437,6 +437,8 @@ void Session::resume() {
     analyze();
   } else if (!plan_.isFor(choices_->params())) {
     requestPlan();
+  } else {
+    confirm();
   }
 }
 

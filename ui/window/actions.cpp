@@ -105,6 +105,7 @@ void Actions::addViewActions() {
   }
   preferences = add("preferences", tr("Preferences"), QKeySequence(Qt::CTRL | Qt::Key_Comma),
                     tr("Theme, text size, precision and the engine's command."));
+  about = add("about", tr("About NormLens"), {}, tr("Versions of the window, the engine and what runs the models."));
 }
 
 void Actions::addMenus(QWidget* window) {
@@ -138,7 +139,11 @@ void Actions::addMenus(QWidget* window) {
   viewMenu->addActions({toggleInspector, toggleBottom, graphOnly});
   viewMenu->addActions({compareFolded, compareWith});
   viewMenu->addMenu(themeMenu);
-  viewMenu->addActions({lessons, laboratory, probe, atlas, preferences});
+  viewMenu->addActions({laboratory, probe, atlas, preferences});
+  helpMenu = make(tr("Help"), "helpMenu");
+  helpMenu->addActions({explain, lessons});
+  helpMenu->addSeparator();
+  helpMenu->addAction(about);
 }
 
 void Actions::addPanels() {

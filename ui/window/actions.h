@@ -63,6 +63,7 @@ class Actions final : public QObject {
   QAction* toggleInspector;
   QAction* toggleBottom;
   QAction* preferences;
+  QAction* about;
   QVector<QAction*> panels;   // data(): what they show, an ActionPanel
   QActionGroup* policyGroup;  // data(): name of the policy
   QActionGroup* themeGroup;   // data(): light, dark, system
@@ -70,6 +71,7 @@ class Actions final : public QObject {
   QMenu* fileMenu;
   QMenu* editMenu;  // undo, redo by name, changes of the plan
   QMenu* viewMenu;
+  QMenu* helpMenu;
   QMenu* themeMenu;
 
   // Enables the actions that make sense in the session's state and disables the rest.

@@ -31,7 +31,9 @@
 #include "ui/window/bottom/bottom_panel.h"
 #include "ui/window/bottom/differences_page.h"
 #include "ui/window/bottom/learn_page.h"
+#include "ui/window/frame/about_page.h"
 #include "ui/window/frame/command_palette.h"
+#include "ui/window/frame/drop_frame.h"
 #include "ui/window/frame/norm_panel.h"
 #include "ui/window/frame/preferences_page.h"
 #include "ui/window/frame/search_box.h"
@@ -56,6 +58,14 @@
 namespace normlens::ui {
 
 namespace {
+
+QStringList filesOf(const QMimeData& data) {
+  QStringList files;
+  for (const QUrl& url : data.urls()) {
+    if (url.isLocalFile()) files << url.toLocalFile();
+  }
+  return files;
+}
 
 constexpr int kMostLogLines = 5000, kLogHeight = 168, kLeastLogHeight = 44;
 
@@ -136,6 +146,7 @@ void MainWindow::build() {
   layout->addWidget(status_);
   setCentralWidget(central);
   palette_ = new CommandPalette(central);
+  drop_ = new DropFrame(central);
 }
 
 void MainWindow::connectActions() {
@@ -189,6 +200,7 @@ void MainWindow::connectViews() {
   connect(welcome_, &WelcomePage::atlasClicked, this, &MainWindow::showAtlas);
   connect(welcome_, &WelcomePage::fileChosen, this, [this](const QString& path) { openFile(path); });
   connect(story_, &StoryBar::stepClicked, this, &MainWindow::showStep);
+  connect(story_, &StoryBar::confirmClicked, session_, &Session::resume);
   connect(story_, &StoryBar::nextClicked, this, [this] { nextAction(story_->nextAction()); });
   connect(status_, &StatusStrip::cancelClicked, session_, &Session::cancel);
   connect(status_, &StatusStrip::logClicked, this, [this] { log_->setVisible(log_->isHidden()); });
@@ -235,6 +247,7 @@ void MainWindow::connectTheme() {
 }
 
 void MainWindow::openFile(const QString& path, const QString& model) {
+  compareNext_.clear();
   if (isProjectFile(path)) {
     openProjectFile(path);
     return;
@@ -326,23 +339,32 @@ void MainWindow::closeEvent(QCloseEvent* event) {
 }
 
 void MainWindow::dragEnterEvent(QDragEnterEvent* event) {
-  const QList<QUrl> urls = event->mimeData()->urls();
-  if (urls.size() != 1 || !urls.first().isLocalFile()) return;
+  const QStringList files = filesOf(*event->mimeData());
+  if (files.isEmpty()) return;
   event->acceptProposedAction();
-  welcome_->setDropping(true);
+  drop_->show(dropPlan(files));
 }
 
 void MainWindow::dragLeaveEvent(QDragLeaveEvent* event) {
-  welcome_->setDropping(false);
+  drop_->hide();
   QMainWindow::dragLeaveEvent(event);
 }
 
 void MainWindow::dropEvent(QDropEvent* event) {
-  welcome_->setDropping(false);
-  const QList<QUrl> urls = event->mimeData()->urls();
-  if (urls.isEmpty()) return;
+  drop_->hide();
+  const QStringList files = filesOf(*event->mimeData());
+  if (files.isEmpty()) return;
   event->acceptProposedAction();
-  openFile(urls.first().toLocalFile());
+  const DropPlan plan = dropPlan(files);
+  if (plan.files.isEmpty()) return info_->show(InfoBar::Tone::Error, plan.words);
+  openFile(plan.files.first());
+  if (plan.files.size() > 1) compareNext_ = plan.files.last();
+}
+
+// The comparison needs the first model's graph.
+void MainWindow::showDropped() {
+  if (compareNext_.isEmpty() || !actions_->compareWith->isEnabled() || !session_->plan()) return;
+  showComparison(std::exchange(compareNext_, {}));
 }
 
 // ---- the command palette, the places that commands lead to, and the preferences
@@ -353,6 +375,8 @@ void MainWindow::connectCommands() {
   actions_->fileMenu->insertActions(actions_->closeModel, {graph.saveView, graph.saveWhole});
   actions_->fileMenu->insertSeparator(actions_->closeModel);
   preferencesPage_->addDirection(graph.leftToRight);
+  actions_->helpMenu->insertAction(actions_->about, graph.keys);
+  connect(actions_->about, &QAction::triggered, this, &MainWindow::showAbout);
   connect(actions_->explain, &QAction::triggered, this, &MainWindow::showLesson);
   connect(actions_->lessons, &QAction::triggered, this, [this] { showLessons({}); });
   connect(actions_->laboratory, &QAction::triggered, this, &MainWindow::showLaboratory);
@@ -554,6 +578,17 @@ void MainWindow::showPreferences() {
   preferencesPage_->setPreferences(preferences_);
   showPage(preferencesPage_);
   preferencesPage_->setFocus();
+}
+
+void MainWindow::showAbout() {
+  if (about_ == nullptr) {
+    about_ = new AboutPage(engine_, pages_);
+    pages_->addWidget(about_);
+    connect(about_, &AboutPage::closed, this, &MainWindow::showWork);
+  }
+  about_->showVersions();
+  showPage(about_);
+  about_->setFocus();
 }
 
 void MainWindow::applyPreferences(const Preferences& preferences) {

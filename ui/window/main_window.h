@@ -35,7 +35,9 @@ class LabPage;
 class LabRuns;
 class LessonsPage;
 class PreferencesPage;
+class AboutPage;
 class AtlasPage;
+class DropFrame;
 class ProbePage;
 class ReportExport;
 class ProjectKeeper;
@@ -139,6 +141,8 @@ class MainWindow final : public QMainWindow {
   [[nodiscard]] bool fillsWindow(const QWidget* page) const;  // it has a bar of its own
   void showLearnPage(LearnPageKind page);
   void showPreferences();
+  void showAbout();
+  void showDropped();
   void applyPreferences(const Preferences& preferences);
   void usePreferences();
   void applyLook();
@@ -158,7 +162,10 @@ class MainWindow final : public QMainWindow {
   ReportExport* report_ = nullptr;
   PreferencesPage* preferencesPage_ = nullptr;
   CommandPalette* palette_ = nullptr;
+  DropFrame* drop_ = nullptr;
+  QString compareNext_;             // dropped with the model that is being opened
   CompareView* compare_ = nullptr;  // made when it is first wanted
+  AboutPage* about_ = nullptr;      // the same
   LessonsPage* lessons_ = nullptr;  // the same
   LabRuns* labRuns_ = nullptr;
   LabPage* lab_ = nullptr;      // the same

@@ -170,6 +170,7 @@ void MainWindow::refresh() {
   tools_->setDevices(devices, preferences_.device);
   preferencesPage_->setDevices(devices);
   session_->measurements()->setDevice(devices.used(preferences_.device));
+  showDropped();
 }
 
 void MainWindow::showEngineLost(const QString& reason) {

@@ -4,9 +4,12 @@
 #include <QAction>
 #include <QCheckBox>
 #include <QDir>
+#include <QDragEnterEvent>
+#include <QDropEvent>
 #include <QLabel>
 #include <QLineEdit>
 #include <QMenu>
+#include <QMimeData>
 #include <QProgressBar>
 #include <QPushButton>
 #include <QSpinBox>
@@ -220,6 +223,57 @@ void compared(Stage& stage, int number) {
   QTest::qWait(1200);
 }
 
+void groupPage(Stage& stage) {
+  open(stage, stage.other);
+  ui::Session& session = *stage.window.session();
+  for (const protocol::GraphScope& scope : session.index().graph().scopes) {
+    if (scope.path == "layer.1" || scope.path == "h.1") session.selection()->selectGroup(scope.id);
+  }
+}
+
+void types(Stage& stage) {
+  open(stage, stage.model);
+  auto* mode = stage.window.findChild<ui::Segmented*>(QStringLiteral("graphMode"));
+  mode->setCurrent(2);
+  Q_EMIT mode->chosen(2);
+  stage.window.workspace()->graph()->view()->setZoom(1);
+}
+
+// Both files are held over the window, and let go there.
+void drag(Stage& stage, bool drop) {
+  QMimeData data;
+  data.setUrls({QUrl::fromLocalFile(stage.model), QUrl::fromLocalFile(stage.other)});
+  QDragEnterEvent enter({100, 100}, Qt::CopyAction, &data, Qt::LeftButton, {});
+  QCoreApplication::sendEvent(&stage.window, &enter);
+  if (!drop) return;
+  QDropEvent event({100, 100}, Qt::CopyAction, &data, Qt::LeftButton, {});
+  QCoreApplication::sendEvent(&stage.window, &event);
+}
+
+void dropping(Stage& stage) {
+  open(stage, stage.model);
+  drag(stage, false);
+}
+
+void comparedOther(Stage& stage) {
+  drag(stage, true);
+  const auto summary = [&] {
+    const auto* label = stage.window.findChild<ui::ElidedLabel*>(QStringLiteral("compareSummary"));
+    return label != nullptr ? label->accessibleName() : QStringLiteral("Waiting");
+  };
+  (void)waitFor([&] {
+    return !summary().startsWith(QStringLiteral("Waiting")) &&
+           !summary().contains(QStringLiteral("Comparing the weights"));
+  });
+  QTest::qWait(1200);
+}
+
+void notConfirmed(Stage& stage) {
+  open(stage, stage.model);
+  trigger(stage, "stop");
+  (void)waitFor([&] { return stage.window.findChild<QPushButton*>(QStringLiteral("storyConfirm"))->isVisible(); });
+}
+
 // In all four precisions; `view`: what is shown beside the table.
 void differences(Stage& stage, const QString& model, int view) {
   open(stage, model);
@@ -392,10 +446,16 @@ QVector<Scene> windowScenes() {
          open(stage, stage.model);
          selectOperator(stage, "gelu");
        }},
+      {QStringLiteral("group_page"), groupPage},
+      {QStringLiteral("types"), types},
+      {QStringLiteral("about"), [](Stage& stage) { trigger(stage, "about"); }},
+      {QStringLiteral("dropping"), dropping},
+      {QStringLiteral("not_confirmed"), notConfirmed, {QStringLiteral("--early"), QStringLiteral("60000")}},
       {QStringLiteral("palette"), palette},
       {QStringLiteral("preferences"), [](Stage& stage) { trigger(stage, "preferences"); }},
       {QStringLiteral("large_text"), largeText},
       {QStringLiteral("compared"), [](Stage& stage) { compared(stage, 6); }},
+      {QStringLiteral("compared_other"), comparedOther},
       {QStringLiteral("compared_weight"), [](Stage& stage) { compared(stage, 1); }},
       {QStringLiteral("engine_lost"), engineLost},
       {QStringLiteral("engine_silent"), engineSilent, {QStringLiteral("--slow"), QStringLiteral("fold=3000")}, false},

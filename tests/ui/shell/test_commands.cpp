@@ -1,6 +1,8 @@
 // The command palette by keys alone, and the preferences: what is chosen holds at once and is kept.
 #include <QAbstractItemModelTester>
+#include <QClipboard>
 #include <QComboBox>
+#include <QGuiApplication>
 #include <QLabel>
 #include <QListView>
 #include <QMenu>
@@ -84,6 +86,25 @@ class TestCommands final : public test::ModelTest {
     QCOMPARE(ran, 1);
     model.setPattern(QStringLiteral("zzz"));
     QCOMPARE(model.rowCount(), 0);
+  }
+
+  void helpLeadsToTheVersions() {
+    Shown shown(model_);
+    const QMenu* help = shown.window.actions()->helpMenu;
+    QStringList titles;
+    for (const QAction* action : help->actions()) titles << action->text().section(u'\t', 0, 0);
+    QCOMPARE(titles, (QStringList{QStringLiteral("Explain this"), QStringLiteral("Lessons"), QString(),
+                                  QStringLiteral("Keys and gestures"), QStringLiteral("About NormLens")}));
+    shown.window.actions()->about->trigger();
+    QVERIFY(shown.child<QWidget>("about")->isVisible());
+    shown.click("aboutCopy");
+    const QString versions = QGuiApplication::clipboard()->text();
+    QVERIFY2(versions.contains(QStringLiteral("Qt: ") + QLatin1String(qVersion())) &&
+                 versions.contains(QStringLiteral("Engine: ") +
+                                   QString::fromStdString(shown.window.engine()->info().version)),
+             qPrintable(versions));
+    QTest::keyClick(shown.child<QWidget>("about"), Qt::Key_Escape);
+    QVERIFY(shown.window.workspace()->isVisible());
   }
 
   void aCommandIsRunByKeysAlone() {

@@ -1,9 +1,12 @@
 // Two models side by side, by actions, clicks and keys.
 #include <QClipboard>
+#include <QDragEnterEvent>
+#include <QDropEvent>
 #include <QFile>
 #include <QHeaderView>
 #include <QLabel>
 #include <QMenu>
+#include <QMimeData>
 #include <QTableView>
 #include <QToolButton>
 #include <algorithm>
@@ -49,6 +52,26 @@ void narrowTo(const CompareView* compare, ChangeClass kind) {
   }
 }
 
+// The files are held over the window, and let go.
+void drag(Shown& shown, const QStringList& files) {
+  QMimeData data;
+  QList<QUrl> urls;
+  for (const QString& file : files) urls << QUrl::fromLocalFile(file);
+  data.setUrls(urls);
+  QDragEnterEvent enter({100, 100}, Qt::CopyAction, &data, Qt::LeftButton, {});
+  QApplication::sendEvent(&shown.window, &enter);
+  QVERIFY(enter.isAccepted());
+}
+
+void drop(Shown& shown, const QStringList& files) {
+  QMimeData data;
+  QList<QUrl> urls;
+  for (const QString& file : files) urls << QUrl::fromLocalFile(file);
+  data.setUrls(urls);
+  QDropEvent event({100, 100}, Qt::CopyAction, &data, Qt::LeftButton, {});
+  QApplication::sendEvent(&shown.window, &event);
+}
+
 }  // namespace
 
 class TestCompare final : public test::ModelTest {
@@ -81,6 +104,44 @@ class TestCompare final : public test::ModelTest {
     QTRY_VERIFY(graphs[0]->selectedNode() != first);
     QTest::keyClick(compare, Qt::Key_Escape);
     QVERIFY(shown.window.workspace()->isVisible());
+  }
+
+  void twoDroppedFilesOpenSideBySide() {
+    Shown shown;
+    const QString other = test::modelFile(folder_, QStringLiteral("bert.pt"));
+    auto* frame = shown.child<QWidget>("dropFrame");
+    drag(shown, {model_, other});
+    QVERIFY(frame->isVisible() && frame->size() == shown.child<QWidget>("central")->size());
+    QCOMPARE(frame->accessibleName(), QStringLiteral("Drop to compare gpt2.pt with bert.pt."));
+    drop(shown, {model_, other});
+    QVERIFY(!frame->isVisible());
+    QTRY_VERIFY(shown.window.findChild<CompareView*>() != nullptr);
+    QVERIFY(shown.child<CompareView>("compare")->isVisible());
+    QCOMPARE(shown.session.path(), model_);
+    QTRY_COMPARE(graphsOf(shown.child<CompareView>("compare")).size(), 2);
+  }
+
+  void whatIsNotOpenedIsSaidWhy_data() {
+    QTest::addColumn<QStringList>("files");
+    QTest::addColumn<QString>("why");
+    QTest::newRow("three") << QStringList{QStringLiteral("a.pt"), QStringLiteral("b.pt"), QStringLiteral("c.onnx")}
+                           << QStringLiteral("3 files: at most two models can be shown side by side.");
+    QTest::newRow("text") << QStringList{QStringLiteral("notes.txt")}
+                          << QStringLiteral("notes.txt is not a model: NormLens opens .pt, .pth, .ts, .pt2 and .onnx.");
+    QTest::newRow("project") << QStringList{QStringLiteral("a.pt"), QStringLiteral("b.normlens")}
+                             << QStringLiteral("b.normlens is a project: open it alone.");
+  }
+  void whatIsNotOpenedIsSaidWhy() {
+    QFETCH(const QStringList, files);
+    QFETCH(const QString, why);
+    Shown shown;
+    QStringList paths;
+    for (const QString& file : files) paths << folder_.filePath(file);
+    drag(shown, paths);
+    QCOMPARE(shown.child<QWidget>("dropFrame")->accessibleName(), why);
+    drop(shown, paths);
+    QVERIFY(shown.says(why));
+    QVERIFY(shown.session.path().isEmpty());
   }
 
   void theFoldIsFollowed() {

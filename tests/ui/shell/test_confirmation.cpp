@@ -1,10 +1,13 @@
 // Verdicts by inferred shapes are shown before the run that confirms them, and say so.
 #include <QLabel>
+#include <QMenu>
+#include <QPushButton>
 
 #include "tests/ui/shell/shown_window.h"
 #include "ui/models/norm_model.h"
 #include "ui/window/actions.h"
 #include "ui/window/frame/story.h"
+#include "ui/window/workspace/workspace.h"
 
 namespace normlens::ui {
 
@@ -58,14 +61,30 @@ class TestConfirmation final : public test::ModelTest {
     QVERIFY2(stage->isVisible() && stage->text().startsWith(QStringLiteral("Confirming inferred shapes")) &&
                  stage->text().endsWith(QStringLiteral("· stopped")),
              qPrintable(stage->text()));
-    const auto saysSo = [&] {
-      return storyOf(shown.session).steps[StoryFoldable].pieces.last().text == QStringLiteral("· not confirmed");
-    };
-    QVERIFY(saysSo());
+    const auto* button = shown.child<QPushButton>("storyConfirm");
+    QVERIFY(button->isVisible());
     shown.session.fold();
-    QVERIFY(!saysSo());
+    QVERIFY(!button->isVisible());
     QCOMPARE(shown.session.confirmation().kind, JobKind::Confirming);
     QTRY_VERIFY_WITH_TIMEOUT(shown.session.foldResult().has_value() && !shown.session.early(), 10000);
+  }
+
+  void theButtonOffersTheRunAndTheInputs() {
+    Shown shown(model_, {QStringLiteral("--early"), QStringLiteral("400")});
+    QTRY_COMPARE(shown.session.confirmation().kind, JobKind::Confirming);
+    auto* button = shown.child<QPushButton>("storyConfirm");
+    QVERIFY(!button->isVisible());
+    shown.window.actions()->stop->trigger();
+    QTRY_VERIFY(button->isVisible());
+    QCOMPARE(button->text(), QStringLiteral("Not confirmed"));
+    const QList<QAction*> ways = button->menu()->actions();
+    QCOMPARE(ways.size(), 2);
+    ways[1]->trigger();
+    QCOMPARE(shown.window.workspace()->place(), Workspace::Place::Inputs);
+    ways[0]->trigger();
+    QCOMPARE(shown.session.confirmation().kind, JobKind::Confirming);
+    QTRY_VERIFY(!shown.session.early());
+    QVERIFY(!button->isVisible());
   }
 
   void otherInputsEndTheRunThatConfirms() {

@@ -61,6 +61,18 @@ class TestGraphPane final : public QObject {
     QVERIFY(!view_->meanStates().active());
   }
 
+  // At rest nothing but the letters tells the views apart.
+  void typesHaveLetters() {
+    view_->setZoom(1);
+    QTRY_VERIFY(view_->isStill());
+    const QImage plain = view_->grab().toImage();
+    chooseMode(2);
+    const QImage lettered = view_->grab().toImage();
+    QVERIFY(lettered != plain);
+    chooseMode(0);
+    QCOMPARE(view_->grab().toImage(), plain);
+  }
+
   void afterIsThePictureThatThePlanMakes() {
     const auto& marks = [this]() -> const graphview::PlanMarks& { return view_->planMarks(); };
     QVERIFY(!marks().active);

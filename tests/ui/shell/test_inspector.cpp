@@ -1,14 +1,19 @@
 // The inspector: a tensor looked at before and after the plan, copied, saved; a slow answer dropped when one moves on.
 #include <QClipboard>
 #include <QLabel>
+#include <algorithm>
 
+#include "tests/support/wait_for_layout.h"
 #include "tests/ui/shell/shown_window.h"
 #include "ui/client/engine_client.h"
+#include "ui/graphview/graph_view.h"
 #include "ui/widgets/info_bar.h"
 #include "ui/widgets/plots/heat_map.h"
 #include "ui/widgets/plots/histogram_plot.h"
 #include "ui/widgets/segmented.h"
 #include "ui/window/inspector/weight_view.h"
+#include "ui/window/workspace/graph_pane.h"
+#include "ui/window/workspace/workspace.h"
 
 namespace normlens::ui {
 
@@ -55,6 +60,38 @@ class TestInspector final : public test::ModelTest {
     QVERIFY(text.startsWith(QStringLiteral("wte.weight  211×64\n  type: float32\n  range: -0.413 … 0.391\n")));
     QVERIFY(text.contains(QStringLiteral("after the plan")));
     QVERIFY(text.contains(QStringLiteral("largest mean: 1.2e-09")));
+  }
+
+  void aGroupHasAPage() {
+    Shown shown(model_);
+    shown.clickNorm(3);
+    QTRY_VERIFY(shown.session.selection()->zeroMean().has_value());
+    auto* view = shown.window.workspace()->graph()->view();
+    test::waitForLayout(*view, 5000);
+    QTRY_VERIFY(view->hasHighlight());
+    const protocol::GraphDocument& graph = shown.session.index().graph();
+    const auto group = std::ranges::find(graph.scopes, std::string("h.1"), &protocol::GraphScope::path);
+    QVERIFY(group != graph.scopes.end());
+    Q_EMIT view->scopeSelected(group->id);
+    QCOMPARE(shown.child<QLabel>("groupTitle")->accessibleName(), QStringLiteral("h.1"));
+    QVERIFY(shown.child<QLabel>("groupTitle")->isVisible());
+    QVERIFY(view->hasHighlight());  // the norm's
+    // Two norms, which the plan folds.
+    QVERIFY(!shown.child<QAbstractButton>("groupFold")->isEnabled());
+    shown.click("groupKeep");
+    QTRY_VERIFY(shown.session.plan().has_value() && !shown.session.busy());
+    QCOMPARE(shown.session.plan()->folded.size(), size_t{7});
+    shown.click("copyInspector");
+    QVERIFY2(QGuiApplication::clipboard()->text().startsWith(QStringLiteral("h.1\n")),
+             qPrintable(QGuiApplication::clipboard()->text()));
+    shown.click("groupFold");
+    QTRY_VERIFY(shown.session.plan().has_value() && shown.session.plan()->folded.size() == 9);
+    auto* rows = shown.child<QWidget>("groupNorms");
+    const auto buttons = rows->findChildren<QAbstractButton*>();
+    QCOMPARE(buttons.size(), 2);
+    QTest::mouseClick(buttons[1], Qt::LeftButton);
+    QVERIFY(!shown.child<QLabel>("groupTitle")->isVisible());
+    QVERIFY(shown.child<QLabel>("inspectorTitle")->isVisible());
   }
 
   void aTensorIsSavedByTheEngine() {

@@ -43,6 +43,7 @@ struct WantedMarks {
   std::optional<PlanPicture> plan;  // the picture 'After'
   std::optional<protocol::ZeroMeanMap> means;
   std::optional<Highlight> highlight;
+  bool letters = false;  // every node shows the letter of its class
 };
 
 struct Marks {
@@ -51,10 +52,12 @@ struct Marks {
   DiffMarks diff;
   MeanStates means;
   Lighting lighting;
+  bool letters = false;
 
   Marks() = default;
   // All of them; none in an empty scene.
   Marks(const Scene& scene, const WantedMarks& wanted) {
+    letters = wanted.letters;
     if (scene.empty()) return;
     verdicts = NormVerdicts(*scene.hierarchy, wanted.norms);
     diff = DiffMarks(*scene.hierarchy, wanted.nodes);

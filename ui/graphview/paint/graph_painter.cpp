@@ -134,7 +134,7 @@ void GraphPainter::paintLabel(const Frame& f, int index, const QRectF& rect, con
   f.painter.setPen(colors.text);
   const QPointF place(rect.center().x() - width / 2 + (colors.bar.isValid() ? 1.5 * zoom : 0), rect.center().y());
   texts_.draw(f.painter, place, title, style, pixels, room);
-  if (state.lit || f.letterOf(index) == 'M') {
+  if (state.lit || f.letterOf(index) == 'M' || f.state.marks->letters) {
     const double size = 13 * zoom;
     const QRectF mark(rect.left() + 7 * zoom, rect.center().y() - size / 2, size, size);
     ui::paintClassMark(f.painter, mark, QLatin1Char(f.letterOf(index)), f.theme);

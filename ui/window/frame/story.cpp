@@ -57,8 +57,6 @@ StoryStep foldableStep(const Session& session) {
     step.pieces.push_back({tr("%1 blocked").arg(totals.blocked), Tone::Blocked, QStringLiteral("blocked")});
   if (totals.unknown > 0)
     step.pieces.push_back({tr("%1 not known").arg(totals.unknown), Tone::Plain, QStringLiteral("unknown")});
-  if (session.early() && !session.busy() && session.confirmation().kind == JobKind::None)
-    step.pieces.push_back({tr("· not confirmed"), Tone::Faint});
   return step;
 }
 
@@ -250,6 +248,7 @@ Story storyOf(const Session& session) {
   story.steps[StoryPlan] = planStep(session);
   story.steps[StoryProved] = provedStep(session);
   story.steps[StoryMeasured] = measuredStep(session);
+  story.unconfirmed = session.early() && !session.busy() && session.confirmation().kind == JobKind::None;
   chooseNext(story, session);
   return story;
 }

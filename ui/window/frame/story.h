@@ -16,6 +16,7 @@ enum class NextAction { None, Open, Restart, Resume, Fold, ShowBlocked, Inputs, 
 
 struct Story {
   std::array<StoryStep, StorySteps> steps;
+  bool unconfirmed = false;  // the verdicts are inferred, and the run that confirms them was stopped
   NextAction next = NextAction::None;
   QString nextText, nextIcon, nextTip;
 };

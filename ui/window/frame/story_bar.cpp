@@ -1,6 +1,7 @@
 #include "ui/window/frame/story_bar.h"
 
 #include <QMenu>
+#include <QPushButton>
 
 #include "ui/theme/theme.h"
 #include "ui/widgets/follow_text.h"
@@ -38,12 +39,26 @@ StoryBar::StoryBar(QWidget* parent) : QFrame(parent) {
     segment->setAccessibleDescription(segments[i].second);
     segments_[static_cast<size_t>(i)] = segment;
     layout->addWidget(segment);
+    if (i == StoryFoldable) addConfirm();
   }
   addOverflow();
   layout->addStretch(1);
   button_ = describe(new PushButton({}, PushButton::Look::Filled, this), "nextAction");
   connect(button_, &QPushButton::clicked, this, &StoryBar::nextClicked);
   layout->addWidget(button_);
+}
+
+// The verdicts can be confirmed in two ways, which the button offers.
+void StoryBar::addConfirm() {
+  confirm_ = describe(makeButton(tr("Not confirmed"), "menu", this), "storyConfirm",
+                      tr("The verdicts follow from inferred shapes. No run of the model has confirmed them yet."));
+  auto* menu = describe(new QMenu(confirm_), "storyConfirmMenu");
+  connect(menu->addAction(tr("Run the model to confirm")), &QAction::triggered, this, &StoryBar::confirmClicked);
+  connect(menu->addAction(tr("Change the inputs first…")), &QAction::triggered, this,
+          [this] { Q_EMIT stepClicked(StoryModel); });
+  confirm_->setMenu(menu);
+  confirm_->hide();
+  layout()->addWidget(confirm_);
 }
 
 // The model gives way first, then what was measured and proved: the plan and what can be done stay.
@@ -92,6 +107,7 @@ void StoryBar::setStory(const Story& story) {
     segments_[i]->setToolTip(segments_[i]->words() + u'\n' +
                              (why.isEmpty() ? segments_[i]->accessibleDescription() : why));
   }
+  confirm_->setVisible(story.unconfirmed);
   next_ = story.next;
   button_->setVisible(story.next != NextAction::None);
   button_->setText(story.nextText);

@@ -7,6 +7,8 @@
 
 #include "ui/window/frame/story.h"
 
+class QPushButton;
+
 namespace normlens::ui {
 
 class IconButton;
@@ -26,13 +28,16 @@ class StoryBar final : public QFrame {
  Q_SIGNALS:
   void stepClicked(int index);
   void nextClicked();
+  void confirmClicked();
 
  private:
+  void addConfirm();
   void addOverflow();
   void showOverflow(int index, bool taken);
 
   std::array<StorySegment*, StorySteps> segments_{};
   std::array<QWidget*, StorySteps> arrows_{};  // before each segment but the first
+  QPushButton* confirm_ = nullptr;             // after the verdicts
   IconButton* more_;
   PushButton* button_;
   RoomSteps* room_;

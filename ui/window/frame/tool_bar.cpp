@@ -88,8 +88,8 @@ void ToolBar::addDeviceMenu(QAction* restart) {
 
 void ToolBar::addMainMenu(Actions* actions) {
   auto* menu = describe(new QMenu(tr("Menu"), this), "mainMenu");
-  for (QMenu* part : {actions->fileMenu, actions->editMenu, actions->viewMenu}) menu->addMenu(part);
-  auto* button = describe(new IconButton(QStringLiteral("more"), {}, tr("All commands: file, edit, view."), this),
+  for (QMenu* part : {actions->fileMenu, actions->editMenu, actions->viewMenu, actions->helpMenu}) menu->addMenu(part);
+  auto* button = describe(new IconButton(QStringLiteral("more"), {}, tr("All commands: file, edit, view, help."), this),
                           "mainMenuButton");
   button->setMenu(menu);
   button->setPopupMode(QToolButton::InstantPopup);

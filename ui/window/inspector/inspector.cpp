@@ -21,6 +21,7 @@
 #include "ui/widgets/push_button.h"
 #include "ui/widgets/room_steps.h"
 #include "ui/window/inspector/center_card.h"
+#include "ui/window/inspector/group_page.h"
 #include "ui/window/inspector/norm_page.h"
 #include "ui/window/inspector/weight_view.h"
 #include "ui/window/parts.h"
@@ -102,6 +103,17 @@ QString normText(const Session& session, const protocol::NormInfo& norm) {
   return lines.text();
 }
 
+QString groupText(const Session& session, const protocol::GraphScope& group) {
+  const GroupContent content = contentOf(session, group.id);
+  Lines lines;
+  lines.head(group.path.empty() ? session.title() : text(group.path));
+  lines.fact(tr("type"), text(group.type));
+  lines.fact(tr("nodes"), formatCount(content.nodes));
+  lines.fact(tr("parameters"), formatCount(content.parameters));
+  for (const int norm : content.norms) lines.fact(tr("LayerNorm"), text(session.norm(norm)->title));
+  return lines.text();
+}
+
 QString modelText(const Session& session) {
   Lines lines;
   lines.head(session.path());
@@ -127,6 +139,7 @@ QString modelText(const Session& session) {
 QString selectionText(const Session& session) {
   if (!session.model()) return {};
   const Selection& selection = session.selection()->current();
+  if (const protocol::GraphScope* group = session.index().scope(selection.scope)) return groupText(session, *group);
   if (const protocol::NormInfo* norm = session.norm(selection.norm)) return normText(session, *norm);
   if (const protocol::GraphNode* node = session.index().node(selection.node)) return nodeText(session, *node);
   if (const protocol::GraphValue* value = session.index().value(selection.value)) return valueText(session, *value);
@@ -185,7 +198,7 @@ class ModelPage final : public QWidget {
     if (model) {
       facts.push_back({tr("file"), formatBytes(model->file_bytes), session_->path()});
       facts.push_back({tr("weights"), formatBytes(model->parameter_bytes), {}});
-      facts.push_back({tr("nodes"), formatCount(static_cast<qint64>(session_->index().graph().nodes.size())), {}});
+      facts.push_back({tr("nodes"), formatCount(contentOf(*session_, 0).nodes), {}});
     }
     if (analysis) {
       facts.push_back({tr("LayerNorms"), QString::number(analysis->totals.layer_norms), {}});
@@ -487,7 +500,8 @@ Inspector::Inspector(Session* session, QWidget* parent) : QFrame(parent), sessio
   model_ = new ModelPage(session, pages_);
   norm_ = new NormPage(session, pages_);
   node_ = new NodePage(session, pages_);
-  for (QWidget* page : std::initializer_list<QWidget*>{model_, norm_, node_}) pages_->addWidget(page);
+  group_ = new GroupPage(session, pages_);
+  for (QWidget* page : std::initializer_list<QWidget*>{model_, norm_, node_, group_}) pages_->addWidget(page);
   layout->addWidget(pages_, 1);
   connect(model_, &ModelPage::modelWanted, this, &Inspector::modelWanted);
   connect(norm_, &NormPage::nodeWanted, this, &Inspector::nodeWanted);
@@ -496,6 +510,8 @@ Inspector::Inspector(Session* session, QWidget* parent) : QFrame(parent), sessio
   connect(session_, &Session::modelChanged, this, &Inspector::showSelection);
   connect(session_, &Session::planChanged, norm_, &NormPage::refreshPlan);
   connect(session_, &Session::foldChanged, norm_, &NormPage::refreshPlan);
+  connect(session_, &Session::planChanged, group_, &GroupPage::refreshPlan);
+  connect(session_, &Session::foldChanged, group_, &GroupPage::refreshPlan);
   connect(session_->selection(), &GraphSelection::zeroMeanChanged, norm_, &NormPage::refreshPlan);
 }
 
@@ -518,7 +534,10 @@ void Inspector::centerSelected() {
 
 void Inspector::showSelection() {
   const Selection& selection = session_->selection()->current();
-  if (selection.norm >= 0 && session_->norm(selection.norm) != nullptr) {
+  if (session_->index().scope(selection.scope) != nullptr) {
+    group_->showGroup(selection.scope);
+    pages_->setCurrentWidget(group_);
+  } else if (selection.norm >= 0 && session_->norm(selection.norm) != nullptr) {
     norm_->showNorm(selection.norm);
     pages_->setCurrentWidget(norm_);
   } else if (selection.node >= 0) {

@@ -1,4 +1,5 @@
-// The right dock: what is selected, explained. A page for a norm, one for a node or edge, one for the model itself.
+// The right dock: what is selected, explained. A page for a norm, one for a node or edge, one for a
+// group of nodes, one for the model itself.
 #pragma once
 
 #include <QFrame>
@@ -10,6 +11,7 @@ class QStackedWidget;
 namespace normlens::ui {
 
 class ElidedLabel;
+class GroupPage;
 class ModelPage;
 class NodePage;
 class NormPage;
@@ -60,6 +62,7 @@ class Inspector final : public QFrame {
   ModelPage* model_;
   NormPage* norm_;
   NodePage* node_;
+  GroupPage* group_;
 };
 
 }  // namespace normlens::ui

@@ -163,7 +163,7 @@ QFrame* GraphPane::makeHeader() {
   mode_ = new Segmented(
       {{tr("Zero-mean"), tr("Highlight what decides the selected norm, dim the rest.")},
        {tr("All tensors"), tr("Show for every tensor whether it is zero-mean now, after the plan, or not.")},
-       {tr("Types"), tr("Color every node by its role.")}},
+       {tr("Types"), tr("Color every node by its class, with its letter.")}},
       bar);
   describe(mode_, "graphMode", {}, tr("What the graph shows"));
   layoutOf(bar)->addWidget(mode_);
@@ -199,6 +199,7 @@ void GraphPane::connectView() {
   connect(actions_->goToBlocker, &QAction::triggered, this, &GraphPane::goToBlocker);
   connect(view_, &graphview::GraphView::edgeSelected, session_->selection(), &GraphSelection::selectValue);
   connect(view_, &graphview::GraphView::scopeSelected, this, [this](int scope) {
+    session_->selection()->selectGroup(scope);
     showCrumbs(scope, {});
     Q_EMIT scopeShown(scope);
   });
@@ -294,6 +295,7 @@ void GraphPane::showJob() {
 void GraphPane::showSelection() {
   actions_->goToBlocker->setEnabled(blockedNorm() != nullptr);
   const Selection& selection = session_->selection()->current();
+  if (selection.scope >= 0) return;  // the graph itself has selected it
   int node = selection.node;
   if (const protocol::NormInfo* norm = session_->norm(selection.norm)) node = norm->node;
   if (selection.value >= 0) {
@@ -310,6 +312,7 @@ void GraphPane::showSelection() {
 void GraphPane::showMode() {
   showZeroMean();
   if (mode_->current() != Tensors) view_->setZeroMeanMap(std::nullopt);
+  view_->setLetters(mode_->current() == Types);
   requestMap();
 }
 

@@ -23,7 +23,7 @@ namespace normlens::ui {
 
 namespace {
 
-constexpr int kPictureHeight = 76, kRowHeight = 50, kNumberSize = 21, kShareHeight = 4;
+constexpr int kPictureHeight = 76, kNumberSize = 21, kShareHeight = 4;
 
 QString tr(const char* words) { return WelcomePage::tr(words); }
 
@@ -50,9 +50,21 @@ QString homely(const QString& folder) {
   return folder == home || folder.startsWith(home + u'/') ? u'~' + folder.mid(home.size()) : folder;
 }
 
-// A button that is filled with labels.
+// A button that is filled with labels, as large as they want it: a style sheet's least height is lower.
+class CardButton final : public QPushButton {
+ public:
+  explicit CardButton(QWidget* parent) : QPushButton(parent) {}
+  [[nodiscard]] QSize sizeHint() const override {
+    return layout() != nullptr ? layout()->totalSizeHint() : QPushButton::sizeHint();
+  }
+  [[nodiscard]] QSize minimumSizeHint() const override {
+    return layout() != nullptr ? layout()->totalMinimumSize() : QPushButton::minimumSizeHint();
+  }
+};
+
 QPushButton* makeCardButton(const char* kind, const QString& name, const QString& path, QWidget* parent) {
-  auto* card = makeButton({}, kind, parent);
+  auto* card = new CardButton(parent);
+  card->setProperty("kind", kind);
   card->setFocusPolicy(Qt::TabFocus);
   card->setAccessibleName(name);
   card->setToolTip(path);
@@ -137,8 +149,7 @@ QPushButton* makeDemoCard(const DemoModel& model, QWidget* parent) {
 QPushButton* makeRecentRow(const RecentFile& file, QWidget* parent) {
   const QFileInfo info(file.path);
   auto* row = makeCardButton("recentRow", tr("Open %1").arg(file.path), file.path, parent);
-  setTextHeight(row, kRowHeight);
-  auto* layout = makeRow(row, 10, {14, 6, 14, 6});
+  auto* layout = makeRow(row, 10, {14, 8, 14, 8});
   layout->addWidget(new ThemedIcon("file", &Theme::textSoft, {16, 16}, {0, 0, 16, 16}, row));
   auto* lines = makeColumn(nullptr);
   lines->addWidget(makeElided(info.fileName(), Qt::ElideMiddle, "name", row));
@@ -306,28 +317,26 @@ void WelcomePage::refresh() {
 }
 
 QWidget* WelcomePage::makeDropArea(QWidget* parent) {
-  drop_ = new QFrame(parent);
-  setTextHeight(drop_, 176);
-  setDropping(false);
-  auto* open = describe(new PushButton(tr("Open model"), PushButton::Look::Filled, drop_), "welcomeOpen",
+  auto* drop = new QFrame(parent);
+  setTextHeight(drop, 176);
+  setKind(drop, "drop");
+  auto* open = describe(new PushButton(tr("Open model"), PushButton::Look::Filled, drop), "welcomeOpen",
                         tr("Choose a TorchScript, torch.export or ONNX model, or a project, to open (Ctrl+O)."));
   open->setIconName(QStringLiteral("open"));
   connect(open, &QPushButton::clicked, this, &WelcomePage::openClicked);
-  auto* column = makeColumn(drop_, 6, {8, 8, 8, 8});
+  auto* column = makeColumn(drop, 6, {8, 8, 8, 8});
   column->addStretch(1);
   for (QWidget* part : std::initializer_list<QWidget*>{
-           new ThemedIcon("file", &Theme::textSoft, {30, 30}, {0, 0, 30, 30}, drop_),
-           makeLabel(tr("Drop a model here"), "title", drop_),
-           makeLabel(tr("TorchScript .pt, torch.export .pt2 or ONNX .onnx, as large as memory allows"), "step", drop_),
+           new ThemedIcon("file", &Theme::textSoft, {30, 30}, {0, 0, 30, 30}, drop),
+           makeLabel(tr("Drop a model here"), "title", drop),
+           makeLabel(tr("TorchScript .pt, torch.export .pt2 or ONNX .onnx, as large as memory allows"), "step", drop),
            open}) {
     column->addWidget(part, 0, Qt::AlignHCenter);
   }
   column->insertSpacing(column->count() - 1, 6);
   column->addStretch(1);
-  return drop_;
+  return drop;
 }
-
-void WelcomePage::setDropping(bool on) { setKind(drop_, on ? "dropHot" : "drop"); }
 
 void WelcomePage::fillDemos() {
   empty(demos_);

@@ -15,8 +15,7 @@ class WelcomePage final : public QScrollArea {
  public:
   explicit WelcomePage(QWidget* parent = nullptr);
 
-  void refresh();             // demo models and recent files as they are now
-  void setDropping(bool on);  // a file is held over the window
+  void refresh();  // demo models and recent files as they are now
 
  Q_SIGNALS:
   void openClicked();
@@ -28,7 +27,6 @@ class WelcomePage final : public QScrollArea {
   void fillDemos();
   void fillRecent();
 
-  QFrame* drop_;
   QWidget* demoBox_;
   QGridLayout* demos_;
   QFrame* recentCard_;
