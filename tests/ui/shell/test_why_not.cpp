@@ -142,6 +142,11 @@ class TestWhyNot final : public test::ModelTest {
     QTest::mouseClick(add, Qt::LeftButton);
     QTRY_VERIFY(shown.session.folds(kBlocked));
     QVERIFY(shown.child<QAbstractButton>("foldThis")->isVisible());
+    // The price stays, and why it was not folded goes.
+    QVERIFY(shown.child<QWidget>("costs")->isVisible() && !shown.child<QWidget>("paths")->isVisible());
+    shown.click("showForced");
+    QTRY_VERIFY(shown.session.forcedErrors()->has(kBlocked));
+    QCOMPARE(costsOf(shown).last(), QStringLiteral("costs 0.3 µs"));
   }
 
   // The window remembers inputs by the file: these two have files of their own.

@@ -357,8 +357,9 @@ void NormPage::centerHere() { center_->ask(session_->inputOfNorm(norm_)); }
 void NormPage::showNeeds(const protocol::NormInfo& norm) {
   // Folded all the same, by a centering, it needs what the plan does for it.
   const bool blocked = norm.verdict == Verdict::Blocked && !session_->folds(norm_);
-  whyNot_->setVisible(blocked);
-  if (blocked) {
+  const bool priced = norm.verdict == Verdict::Blocked || norm.verdict == Verdict::WithCentering;
+  whyNot_->setVisible(priced);
+  if (priced) {
     whyNot_->showNorm(norm_);
   } else {
     whyNot_->leave();

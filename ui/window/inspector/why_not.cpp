@@ -171,12 +171,12 @@ class ForcedErrorCard final : public QWidget {
 WhyNot::WhyNot(Session* session, QWidget* parent)
     : QWidget(parent), session_(session), numbers_(session->engine(), this) {
   auto* column = makeColumn(this, 8);
-  auto* why = new QWidget(this);
-  auto* lines = makeColumn(why, 4);
-  count_ = describe(addSection(lines, makeLabel(tr("Why not?"), "section", why)), "pathCount");
-  paths_ = describe(new NeedsList(why), "paths");
+  why_ = new QWidget(this);
+  auto* lines = makeColumn(why_, 4);
+  count_ = describe(addSection(lines, makeLabel(tr("Why not?"), "section", why_)), "pathCount");
+  paths_ = describe(new NeedsList(why_), "paths");
   lines->addWidget(paths_);
-  column->addWidget(why);
+  column->addWidget(why_);
   column->addWidget(makeGamma());
   column->addWidget(makeCosts());
   errors_ = new ForcedErrorCard(session, this);
@@ -230,6 +230,13 @@ void WhyNot::showNorm(int norm) {
 void WhyNot::showPaths() {
   const protocol::NormInfo* norm = session_->norm(norm_);
   if (norm == nullptr) return;
+  // The price and the error hold under every plan; why it stays a LayerNorm does not.
+  const bool blocked = norm->verdict == Verdict::Blocked;
+  const bool stays = blocked && !session_->folds(norm_), again = stays && why_->isHidden();
+  why_->setVisible(stays);
+  if (!stays) gamma_->hide();
+  if (again) askGamma();
+  errors_->setVisible(blocked);
   QVector<Need> paths;
   if (norm->blocker) {
     const int node = norm->blocker->node;
@@ -262,7 +269,7 @@ void WhyNot::showPaths() {
 void WhyNot::askGamma() {
   const protocol::NormInfo* norm = session_->norm(norm_);
   gamma_->hide();
-  if (norm == nullptr || !norm->blocker || norm->blocker->gamma < 0) return;
+  if (why_->isHidden() || norm == nullptr || !norm->blocker || norm->blocker->gamma < 0) return;
   session_->requestTensorStats(norm->blocker->gamma, numbers_, [this](const Reply<protocol::TensorStats>& reply) {
     if (reply) showGamma(*reply);
   });

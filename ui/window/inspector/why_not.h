@@ -46,6 +46,7 @@ class WhyNot final : public QWidget {
   Session* session_;  // Not owned.
   Question numbers_;
   int norm_ = -1;  // -1: none is shown
+  QWidget* why_;
   QLabel* count_;
   NeedsList* paths_;
   QWidget* gamma_;
