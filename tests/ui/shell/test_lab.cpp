@@ -92,6 +92,33 @@ class LabTest final : public QObject {
     QVERIFY(lab.form->isEnabled());
   }
 
+  void theChartsFollowTheTheme() {
+    Laboratory lab;
+    lab.begin();
+    QTRY_VERIFY_WITH_TIMEOUT(lab.runs->state() == LabRuns::State::Idle, 30'000);
+    const auto ground = [&] {
+      return lab.window.findChild<LabFigures*>()->chart(LabChart::Loss)->chart()->backgroundBrush().color();
+    };
+    QTRY_COMPARE(ground(), lightTheme().panel);
+    for (QAction* action : lab.window.actions()->themeGroup->actions()) {
+      if (action->data().toString() == QStringLiteral("dark")) action->trigger();
+    }
+    QTRY_COMPARE(ground(), darkTheme().panel);
+    applyTheme(*qApp, lightTheme());
+    QTRY_COMPARE(ground(), lightTheme().panel);
+  }
+
+  void whatIsLeftIsNotCut() {
+    Laboratory lab(kSlowly);
+    lab.begin();
+    auto* words = lab.child<QLabel>("labProgressWords");
+    QTRY_VERIFY(words->isVisible());
+    words->setText(QStringLiteral("Run 12: 99%, about 99 min left"));
+    QTRY_VERIFY(words->width() >= words->sizeHint().width());
+    lab.runs->stop();
+    QTRY_VERIFY_WITH_TIMEOUT(lab.runs->state() == LabRuns::State::Idle, 30'000);
+  }
+
   void aCardStartsItsClaimAndSaysWhatCameOut_data() {
     QTest::addColumn<QString>("card");
     QTest::addColumn<QRegularExpression>("says");

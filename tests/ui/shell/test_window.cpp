@@ -40,6 +40,25 @@ class TestWindow final : public test::ModelTest {
   Q_OBJECT
 
  private Q_SLOTS:
+  void recentFilesDoNotOverlap() {
+    const QStringList files{model_, test::modelFile(folder_, QStringLiteral("bert.pt"))};
+    for (const QString& file : files) rememberFile({file, 1, 9});
+    Shown shown;
+    QList<QPushButton*> rows;
+    for (auto* button : shown.window.findChildren<QPushButton*>()) {
+      if (button->property("kind") == QVariant(QStringLiteral("recentRow"))) rows << button;
+    }
+    QVERIFY(rows.size() >= 2);
+    for (const QPushButton* row : rows) {
+      const auto labels = row->findChildren<QLabel*>();
+      for (const QLabel* label : labels) {
+        QVERIFY2(label->height() >= label->fontMetrics().height(), qPrintable(label->text()));
+        for (const QLabel* other : labels) QVERIFY(label == other || !label->geometry().intersects(other->geometry()));
+      }
+    }
+    QVERIFY(!rows[0]->geometry().intersects(rows[1]->geometry()));
+  }
+
   void openSelectFoldExportByClicks() {
     Shown shown;
     shown.click("openButton");

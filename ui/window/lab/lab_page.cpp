@@ -84,7 +84,7 @@ class RunBar final : public QFrame {
  private:
   void makeProgress() {
     progress_ = new QWidget(this);
-    setTextWidth(progress_, kProgress);
+    setTextWidthAtLeast(progress_, kProgress);  // the title gives way to what is left
     auto* column = makeColumn(progress_, 4);
     progressWords_ = describe(makeLabel({}, "fact", progress_), "labProgressWords");
     bar_ = describe(new QProgressBar(progress_), "labProgress", {}, tr("Progress of the run"));
@@ -436,7 +436,9 @@ void LabPage::openWeights(const QModelIndex& at) {
 
 void LabPage::changeEvent(QEvent* event) {
   QWidget::changeEvent(event);
-  if (event->type() == QEvent::PaletteChange || event->type() == QEvent::FontChange) showFigures();
+  // Later: the palettes of the charts change after this one.
+  if (event->type() == QEvent::PaletteChange || event->type() == QEvent::FontChange)
+    QMetaObject::invokeMethod(this, &LabPage::showFigures, Qt::QueuedConnection);
 }
 
 // ---- the files that it reads and writes

@@ -41,14 +41,12 @@ LessonModels::LessonModels(Session* session, QObject* parent) : QObject(parent),
 
 LessonModels::~LessonModels() { rest(); }
 
-// Figures first: their questions are to an engine that is there.
+// Figures first: their questions are to engines that are there.
 void LessonModels::rest() {
-  path_.clear();
-  own_ = {};
   for (const Served& each : std::vector(served_)) {
-    if (each.figure && each.own) each.figure->showModel({});
+    if (each.figure && !each.path.isEmpty()) each.figure->showModel({});
   }
-  engine_.reset();
+  own_.clear();
 }
 
 // Returns false while a model is on its way.
@@ -57,7 +55,7 @@ bool LessonModels::usesToy() const { return session_->document() == nullptr && !
 void LessonModels::serve(Figure* figure, const QString& model) {
   std::erase_if(served_, [&](const Served& each) { return each.figure.isNull() || each.figure == figure; });
   if (!figure->wantsModel()) return;
-  served_.push_back({figure, model, false});
+  served_.push_back({figure, model, {}});
   notify(served_.back());
 }
 
@@ -69,60 +67,77 @@ void LessonModels::sessionChanged() {
 }
 
 void LessonModels::notify(Served& served) {
-  served.own = !served.model.isEmpty() || usesToy();
-  if (!served.own) return served.figure->showModel(openModel(*session_));
-  open(served.model.isEmpty() ? toyPath() : lessonModel(served.model));
-  served.figure->showModel(own_);
+  served.path.clear();
+  if (served.model.isEmpty() && !usesToy()) return served.figure->showModel(openModel(*session_));
+  served.path = served.model.isEmpty() ? toyPath() : lessonModel(served.model);
+  if (served.path.isEmpty()) {
+    OpenModel none;
+    none.trouble = tr("The model of this lesson is not installed.");
+    return served.figure->showModel(none);
+  }
+  Own& own = opened(served.path);
+  std::ranges::rotate(own_, std::ranges::find(own_, &own, &std::unique_ptr<Own>::get));
+  served.figure->showModel(own.model);
 }
 
-void LessonModels::open(const QString& path) {
-  if (path == path_) return;
-  path_ = path;
-  own_ = {};
-  if (path.isEmpty()) {
-    own_.trouble = tr("The model of this lesson is not installed.");
-    return;
+void LessonModels::ahead(const QString& model) {
+  if (const QString path = model.isEmpty() ? QString() : lessonModel(model); !path.isEmpty()) opened(path);
+}
+
+LessonModels::Own& LessonModels::opened(const QString& path) {
+  constexpr size_t kMostOwn = 2;
+  const auto found = std::ranges::find_if(own_, [&](const auto& own) { return own->path == path; });
+  if (found != own_.end()) return **found;
+  if (own_.size() < kMostOwn) {
+    own_.push_back(std::make_unique<Own>());
+    Own* own = own_.back().get();
+    own->engine = std::make_unique<EngineClient>();
+    own->engine->setCommand(session_->engine()->command());
+    connect(own->engine.get(), &EngineClient::engineDied, this, [this, own](const QString& why) { fail(*own, why); });
   }
-  if (!engine_) {
-    engine_ = std::make_unique<EngineClient>();
-    engine_->setCommand(session_->engine()->command());
-    connect(engine_.get(), &EngineClient::engineDied, this, &LessonModels::fail);
-  }
-  if (engine_->state() == EngineClient::State::Stopped || engine_->state() == EngineClient::State::Dead)
-    engine_->start();
+  open(*own_.back(), path);
+  return *own_.back();
+}
+
+void LessonModels::open(Own& own, const QString& path) {
+  own.path = path;
+  own.model = {};
+  EngineClient& engine = *own.engine;
+  if (engine.state() == EngineClient::State::Stopped || engine.state() == EngineClient::State::Dead) engine.start();
   protocol::OpenParams params;
   params.path = path.toStdString();
-  const auto failed = [this, path](const EngineError& error) {
-    if (path == path_ && !error.engineDied) fail(error.message);
+  // The engine ends before its Own does, and drops what it was asked.
+  const auto failed = [this, &own, path](const EngineError& error) {
+    if (path == own.path && !error.engineDied) fail(own, error.message);
   };
-  engine_->request(protocol::methods::kOpen, params, this, [this, path, failed](Reply<protocol::ModelInfo>& reply) {
+  engine.request(protocol::methods::kOpen, params, this, [this, &own, path, failed](Reply<protocol::ModelInfo>& reply) {
     if (!reply) return failed(reply.error());
     ModelIndex index(std::make_shared<const protocol::GraphDocument>(std::move(reply->graph)));
-    engine_->request(protocol::methods::kAnalyze, {}, this,
-                     [this, path, failed, index](Reply<protocol::Analysis>& analysis) mutable {
-                       if (!analysis) return failed(analysis.error());
-                       if (path != path_) return;
-                       index.merge(analysis->values);
-                       own_.document = index.document();
-                       own_.norms = std::move(analysis->norms);
-                       own_.edits = std::move(analysis->edits);
-                       own_.engine = engine_.get();
-                       tellOwn();
-                     });
+    own.engine->request(protocol::methods::kAnalyze, {}, this,
+                        [this, &own, path, failed, index](Reply<protocol::Analysis>& analysis) mutable {
+                          if (!analysis) return failed(analysis.error());
+                          if (path != own.path) return;
+                          index.merge(analysis->values);
+                          own.model.document = index.document();
+                          own.model.norms = std::move(analysis->norms);
+                          own.model.edits = std::move(analysis->edits);
+                          own.model.engine = own.engine.get();
+                          tell(own);
+                        });
   });
 }
 
 // The next serve() opens it anew.
-void LessonModels::fail(const QString& reason) {
-  path_.clear();
-  own_ = {};
-  own_.trouble = tr("%1 Press R to open it again.").arg(asSentence(reason));
-  tellOwn();
+void LessonModels::fail(Own& own, const QString& reason) {
+  own.model = {};
+  own.model.trouble = tr("%1 Press R to open it again.").arg(asSentence(reason));
+  tell(own);
+  own.path.clear();
 }
 
-void LessonModels::tellOwn() {
+void LessonModels::tell(const Own& own) {
   for (const Served& each : std::vector(served_)) {
-    if (each.figure && each.own) each.figure->showModel(own_);
+    if (each.figure && each.path == own.path) each.figure->showModel(own.model);
   }
 }
 

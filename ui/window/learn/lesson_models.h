@@ -1,5 +1,6 @@
 // Gives a lesson's figure its model: the one that is open; without one a bundled model; or a model of the lesson's own.
-// Bundled ones are opened in an engine of their own, so that what the reader has open stays as it is.
+// Bundled ones are opened in engines of their own, so that what the reader has open stays as it is: one for the model
+// that is shown, one for the model that the next step needs, which is opened ahead.
 //
 // Thread: GUI thread.
 #pragma once
@@ -13,6 +14,7 @@
 
 namespace normlens::ui {
 
+class EngineClient;
 class Session;
 
 class LessonModels final : public QObject {
@@ -26,25 +28,31 @@ class LessonModels final : public QObject {
   // From now on the figure is shown that model: its name under models/lessons; empty: the open one, or the toy.
   void serve(Figure* figure, const QString& model);
   [[nodiscard]] bool usesToy() const;  // where a step names none: no model is open
-  void rest();                         // the own engine ends; the next serve() starts it again
+  void ahead(const QString& model);    // opens the model that a later step will be served; empty: none
+  void rest();                         // the own engines end; the next serve() starts one again
 
  private:
   struct Served {
     QPointer<Figure> figure;
     QString model;
-    bool own = false;  // it was shown the own model
+    QString path;  // of the own model that it was shown; empty: the open one
+  };
+  struct Own {
+    QString path;
+    std::unique_ptr<EngineClient> engine;
+    OpenModel model;
   };
   void sessionChanged();
   void notify(Served& served);
-  void open(const QString& path);  // in the own engine; nothing where it is there or on its way
-  void tellOwn();
-  void fail(const QString& reason);
+  // The own model of the path: there, on its way, or opened now in place of the one that was shown longest ago.
+  Own& opened(const QString& path);
+  void open(Own& own, const QString& path);
+  void tell(const Own& own);
+  void fail(Own& own, const QString& reason);
 
   Session* session_;
-  std::unique_ptr<EngineClient> engine_;  // nullptr until it is wanted
-  QString path_;                          // The own model's.
-  OpenModel own_;
-  bool toy_ = true;  // usesToy(), as it was last shown
+  std::vector<std::unique_ptr<Own>> own_;  // the one shown last first
+  bool toy_ = true;                        // usesToy(), as it was last shown
   std::vector<Served> served_;
 };
 

@@ -521,6 +521,7 @@ void LessonsPage::showFigure(const LessonStep& step) {
   figures_->setCurrentWidget(figure);
   figure->showState(step.state, isNew ? Motion::Cut : wantedMotion(*this));
   models_->serve(figure, step.model);
+  if (const LessonStep* next = walk_->next()) models_->ahead(next->model);
 }
 
 void LessonsPage::arrange() {

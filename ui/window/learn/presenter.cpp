@@ -92,6 +92,7 @@ void Presenter::showStep() {
   figure_->show();
   figure_->showState(step.state, wantedMotion(*this));
   models_->serve(figure_, step.model);
+  if (const LessonStep* next = walk_->next()) models_->ahead(next->model);
   arrange();
   setCurtain(curtain_);
 }
@@ -103,9 +104,9 @@ void Presenter::arrange() {
     font.setPixelSize(scaled(pixels));
     font.setWeight(static_cast<QFont::Weight>(weight));
     const int wanted = std::max(1, QFontMetrics(font).horizontalAdvance(label->text()));
-    const int fitting = std::min(scaled(pixels), scaled(pixels) * wide / wanted);  // one line
+    const int fitting = std::max(kLeastText, std::min(scaled(pixels), scaled(pixels) * wide / wanted));  // one line
     label->setStyleSheet(QStringLiteral("font-size: %1px; font-weight: %2;").arg(fitting).arg(weight));
-    label->setGeometry(scaled(kStageMargin), scaled(top), wide, scaled(pixels * 3 / 2));
+    label->setGeometry(scaled(kStageMargin), scaled(top), wide, std::max(scaled(pixels), kLeastText) * 3 / 2);
   };
   place(lesson_, kStageTop, kLesson, 400);
   place(title_, kStageTop + kLesson + 16, kTitle, 700);
