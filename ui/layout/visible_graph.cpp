@@ -133,7 +133,8 @@ class Builder {
       : h_(hierarchy),
         document_(*hierarchy.document),
         producer_(document_.values.size(), kNone),
-        shown_(document_.nodes.size()) {
+        shown_(document_.nodes.size()),
+        widths_(normWidths(*hierarchy.document)) {
     for (size_t i = 0; i < document_.nodes.size(); ++i) {
       shown_[i] = showHelpers || (!document_.nodes[i].helper && document_.nodes[i].role != NodeClass::Helper);
       for (const int id : document_.nodes[i].outputs) {
@@ -198,9 +199,31 @@ class Builder {
     return residual;
   }
 
+  // The last axes of what the norms read.
+  static std::set<int64_t> normWidths(const protocol::GraphDocument& document) {
+    std::set<int> inputs;
+    for (const protocol::GraphNode& node : document.nodes) {
+      if (node.role == NodeClass::LayerNorm || node.role == NodeClass::RmsNorm)
+        inputs.insert(node.inputs.begin(), node.inputs.end());
+    }
+    std::set<int64_t> widths;
+    for (const protocol::GraphValue& value : document.values) {
+      if (!value.constant && value.has_shape && !value.shape.empty() && inputs.contains(value.id))
+        widths.insert(value.shape.back());
+    }
+    return widths;
+  }
+
+  // A stream is as wide as a norm, in the last axis or, of images, in the second. Masks, scores and positions are not;
+  // before shapes are known, no value is.
+  [[nodiscard]] bool carriesStream(const protocol::GraphValue& value) const {
+    if (!value.stream || !value.has_shape || value.shape.empty()) return false;
+    return widths_.contains(value.shape.back()) || (value.shape.size() == 4 && widths_.contains(value.shape[1]));
+  }
+
   void markStream(int id, bool evidence, std::vector<bool>& residual) const {
     const int value = h_.values.of(id);
-    if (value < 0 || !evidence || !document_.values[static_cast<size_t>(value)].stream) return;
+    if (value < 0 || !evidence || !carriesStream(document_.values[static_cast<size_t>(value)])) return;
     const int producer = producer_[static_cast<size_t>(value)];
     const bool doubtful = producer >= 0 && document_.nodes[static_cast<size_t>(producer)].role == NodeClass::Residual &&
                           !takesInBranch(producer);
@@ -249,6 +272,7 @@ class Builder {
   const protocol::GraphDocument& document_;
   std::vector<int> producer_;  // by value index
   std::vector<bool> shown_;    // by node index
+  std::set<int64_t> widths_;
 };
 
 }  // namespace

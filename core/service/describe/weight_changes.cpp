@@ -43,6 +43,17 @@ Result<std::string> digestOf(const graph::TensorView& view, const Task& task) {
   return formats::sha256Hex(std::as_bytes(std::span(text)));
 }
 
+// A matrix is also identified as its transpose, after a bar: formats store the weight of a linear layer either way.
+Result<std::string> identityOf(const graph::TensorView& view, const Task& task) {
+  ASSIGN_OR_RETURN(std::string identity, digestOf(view, task));
+  if (view.shape.size() != 2 || identity.empty()) return identity;
+  graph::TensorView transposed = view;
+  std::swap(transposed.shape[0], transposed.shape[1]);
+  std::swap(transposed.strides[0], transposed.strides[1]);
+  ASSIGN_OR_RETURN(const std::string other, digestOf(transposed, task));
+  return identity + '|' + other;
+}
+
 // Compares two tensors of one shape whose elements come one after another in row-major order: detects whether one is
 // the other less its means along an axis, or along equal parts of it.
 
@@ -296,7 +307,7 @@ Result<protocol::WeightDigests> weightDigests(const graph::Graph& graph, const T
     task.report("reading the weights", static_cast<double>(v) / static_cast<double>(graph.values.size()));
     const auto constant = static_cast<size_t>(graph.values[v].constant);
     if (!done[constant]) {
-      ASSIGN_OR_RETURN(auto digest, digestOf(graph.constants[constant].view, task));
+      ASSIGN_OR_RETURN(auto digest, identityOf(graph.constants[constant].view, task));
       known[constant] = std::move(digest);
       done[constant] = true;
     }

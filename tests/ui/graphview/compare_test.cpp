@@ -84,6 +84,35 @@ TEST(GraphDiff, otherWeightsAreAChangeWhereBothSidesAreKnown) {
   EXPECT_EQ(listed(a, a, {{1, "w"}}, {}), Lines()) << "nothing is known of the other's";
 }
 
+// TorchScript stores [out, in] and the bias in one node, ONNX [in, out] and an Add behind it.
+TEST(GraphDiff, twoFormatsOfOneModelBelongTogetherByModulesAndContents) {
+  const Graph a = Graph()
+                      .values({"x", "q.weight", "q.bias", "y", "z"})
+                      .node("aten::linear", "q", "L", {0, 1, 2}, {3})
+                      .node("aten::softmax", "s", "O", {3}, {4});
+  const Graph b = Graph()
+                      .values({"x", "val_1", "q.bias", "p", "y", "z"})
+                      .node("MatMul", "node_7", "L", {0, 1}, {3})
+                      .node("Add", "node_8", "S", {3, 2}, {4})
+                      .node("Softmax", "node_9", "O", {4}, {5});
+  const WeightTexts ofA{{1, "w|t"}, {2, "b"}};
+  EXPECT_EQ(listed(a, b, ofA, {{1, "t|w"}, {2, "b"}}), Lines());
+  EXPECT_EQ(compareGraphs(a, b, ofA, {{1, "t|w"}, {2, "b"}}).b.partners, (std::vector<int>{0, 0, 1}));
+  EXPECT_EQ(listed(a, b, ofA, {{1, "v|u"}, {2, "b"}}).size(), size_t{1}) << "another weight";
+  EXPECT_TRUE(listed(a, b, ofA, {{1, "v|u"}, {2, "b"}})[0].starts_with("op 0 0"));
+}
+
+TEST(GraphDiff, theOtherGraphHasTheShapesOfItsPartners) {
+  GraphDocument a = Graph().values({"x", "y"}).node("aten::linear", "fc", "L", {0}, {1});
+  a.values[1].shape = {2, 64};
+  a.values[1].has_shape = a.values[1].stream = true;
+  const GraphDocument b = Graph().values({"y", "x"}).node("aten::linear", "fc", "L", {1}, {0});
+  const GraphDocument shaped = withShapesOf(a, b, compareGraphs(a, b));
+  EXPECT_EQ(shaped.values[0].shape, (std::vector<int64_t>{2, 64}));
+  EXPECT_TRUE(shaped.values[0].has_shape && shaped.values[0].stream);
+  EXPECT_FALSE(shaped.values[1].has_shape || shaped.values[1].stream);
+}
+
 TEST(ChangeList, isInTheOrderInWhichNodesRun) {
   const Graph a = Graph().node("embedding", "wte").node("layer_norm", "ln", "N").node("gelu", "act", "O");
   const Graph b =

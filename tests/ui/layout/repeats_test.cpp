@@ -1,5 +1,6 @@
 // Equal blocks are one above a number of them: when, and how what they hold is reached all the same.
 #include <QTest>
+#include <set>
 
 #include "tests/ui/graphview/shown_graph.h"
 
@@ -36,6 +37,28 @@ class RepeatsTest : public QObject {
   Q_OBJECT
 
  private Q_SLOTS:
+  // Scores and their mask are called a stream by the engine, before it knows their shapes.
+  void onlyWhatIsAsWideAsANormIsAStream() {
+    test::DocumentBuilder b;
+    const int x = b.op(0, "input", "I", {}, {8, 32}, true);
+    const int norm = b.op(0, "layer_norm", "N", {x}, {8, 32});
+    const int mask = b.op(0, "where", "S", {x}, {1, 4, 8, 8}, true);
+    const int scores = b.op(0, "add", "R", {b.op(0, "linear", "L", {norm}, {1, 4, 8, 8}), mask}, {1, 4, 8, 8}, true);
+    const int sum = b.op(0, "add", "R", {b.op(0, "linear", "L", {scores}, {8, 32}), x}, {8, 32}, true);
+    b.node(0, "output", "y", "G", {sum}, {});
+    auto document = std::make_shared<protocol::GraphDocument>(*b.take());
+    const auto streams = [&](const std::shared_ptr<const protocol::GraphDocument>& of) {
+      std::set<int> values;
+      for (const DataEdge& edge : buildHierarchy(of).edges) {
+        if (edge.stream) values.insert(edge.value);
+      }
+      return values;
+    };
+    QCOMPARE(streams(document), (std::set<int>{x, sum}));
+    for (auto& value : document->values) value.has_shape = false;
+    QCOMPARE(streams(document), std::set<int>());
+  }
+
   void onlyManyAreOne() {
     QVERIFY(runsOf(buildHierarchy(test::gpt2Document(kMaxEqual))).empty());
     const Hierarchy h = buildHierarchy(test::gpt2Document(kMaxEqual + 1));

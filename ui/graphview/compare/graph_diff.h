@@ -3,6 +3,9 @@
 // Nodes belong together that have the same name in the same module; among those of one name, the same operators in the
 // order in which they run. What is then left on both sides was replaced, by what is named most like it. Nodes that read
 // other weights have changed, where weights are given.
+//
+// Two formats of one model have hardly a name in common. There, nodes of one module that do the same belong together in
+// the order in which they run, where their weights have the same contents, transposed or not.
 #pragma once
 
 #include <string>
@@ -24,10 +27,16 @@ struct GraphDiff {
   Side a, b;
 };
 
-// By value id, a text that identifies the weight; values that are missing are not compared.
+// By value id, a text that identifies the weight; of a matrix two, its own and that of its transpose: "b71c|09fe".
+// Values that are missing are not compared.
 using WeightTexts = std::unordered_map<int, std::string>;
 
 [[nodiscard]] GraphDiff compareGraphs(const protocol::GraphDocument& a, const protocol::GraphDocument& b,
                                       const WeightTexts& weightsOfA = {}, const WeightTexts& weightsOfB = {});
+
+// The other graph with the shapes and streams of the nodes that belong together: only the open model was run. Both are
+// then laid out alike.
+[[nodiscard]] protocol::GraphDocument withShapesOf(const protocol::GraphDocument& open,
+                                                   const protocol::GraphDocument& other, const GraphDiff& diff);
 
 }  // namespace normlens::graphview

@@ -188,7 +188,8 @@ void CompareView::showReply(const Reply<protocol::ModelInfo>& reply) {
     return;
   }
   if (!path_.isEmpty() && !reply->models.empty()) titleB_->setFullText(modelTitle(path_, text(reply->model)));
-  other_ = std::make_shared<const protocol::GraphDocument>(reply->graph);
+  other_ = std::make_shared<const protocol::GraphDocument>(graphview::withShapesOf(
+      *session_->document(), reply->graph, graphview::compareGraphs(*session_->document(), reply->graph)));
   viewB_->setDocument(other_);
   if (weightsA_.texts.empty()) askForWeights(false);
   askForWeights(true);
