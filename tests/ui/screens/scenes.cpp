@@ -223,6 +223,17 @@ void compared(Stage& stage, int number) {
   QTest::qWait(1200);
 }
 
+void planVariants(Stage& stage) {
+  open(stage, stage.other);
+  fold(stage);
+  showTab(stage, BottomPanel::Plan);
+  auto* view = stage.window.findChild<ui::Segmented*>(QStringLiteral("planView"));
+  view->setCurrent(1);
+  Q_EMIT view->chosen(1);
+  const auto* table = stage.window.findChild<QTableView*>(QStringLiteral("variantTable"));
+  (void)waitFor([&] { return table->model()->rowCount() == 4; });
+}
+
 void groupPage(Stage& stage) {
   open(stage, stage.other);
   ui::Session& session = *stage.window.session();
@@ -337,6 +348,7 @@ QVector<Scene> windowScenes() {
        },
        {QStringLiteral("--slow"), QStringLiteral("open=60000")}},
       {QStringLiteral("plan"), at(BottomPanel::Plan)},
+      {QStringLiteral("plan_variants"), planVariants},
       {QStringLiteral("plan_edits_off"), editsTurnedOff},
       {QStringLiteral("state_folded"), foldedNorm},
       {QStringLiteral("state_preview"), previewOfAnEdit, {}, false},

@@ -10,8 +10,10 @@
 #include "ui/client/engine_client.h"
 #include "ui/models/edit_model.h"
 #include "ui/models/norm_table.h"
+#include "ui/models/variant_table.h"
 #include "ui/session/plan_preview.h"
 #include "ui/widgets/delegates/edit_delegate.h"
+#include "ui/widgets/segmented.h"
 #include "ui/window/actions.h"
 #include "ui/window/bottom/bottom_panel.h"
 #include "ui/window/workspace/workspace.h"
@@ -58,6 +60,42 @@ class TestPlanPanel final : public test::ModelTest {
 
  private Q_SLOTS:
   void init() { QGuiApplication::clipboard()->clear(); }
+
+  void thePlansOfAllPoliciesAreInOneTable() {
+    Shown shown(test::modelFile(folder_, QStringLiteral("bert.pt")));
+    auto* view = shown.child<Segmented>("planView");
+    QTest::mouseClick(view, Qt::LeftButton, {}, QPoint(view->width() * 3 / 4, view->height() / 2));
+    auto* table = shown.child<QTableView>("variantTable");
+    QTRY_COMPARE(table->model()->rowCount(), 4);
+    const auto cell = [table](int row, int column) { return table->model()->index(row, column).data().toString(); };
+    const auto inUse = [&] {
+      QStringList rows;
+      for (int row = 0; row < table->model()->rowCount(); ++row) {
+        if (cell(row, VariantTable::Name).startsWith(u'●')) rows << cell(row, VariantTable::Name);
+      }
+      return rows.join(u'|');
+    };
+    QVERIFY2(inUse().startsWith(QStringLiteral("● Balanced")), qPrintable(inUse()));
+    QCOMPARE(cell(1, VariantTable::Error), QStringLiteral("–"));
+    BottomPanel* bottom = shown.window.workspace()->bottom();
+    shown.fold();  // leads to the proof
+    bottom->showTab(BottomPanel::Plan);
+    QTRY_VERIFY(cell(1, VariantTable::Error) != QStringLiteral("–"));
+    QCOMPARE(cell(1, VariantTable::Time), QStringLiteral("–"));
+    shown.session.measure();
+    QTRY_VERIFY(shown.session.measurements()->last() && !shown.session.busy());
+    bottom->showTab(BottomPanel::Plan);
+    QTRY_VERIFY(cell(1, VariantTable::Time) != QStringLiteral("–"));
+    // Another one by a key; what is known of the first stays.
+    table->setCurrentIndex(table->model()->index(2, 0));
+    QTest::keyClick(table, Qt::Key_Return);
+    QTRY_VERIFY(shown.session.plan() && shown.session.plan()->policy == Policy::All);
+    QTRY_VERIFY(cell(2, VariantTable::Name).startsWith(u'●'));
+    QVERIFY(cell(1, VariantTable::Time) != QStringLiteral("–"));
+    // Another norm that is kept makes other plans.
+    shown.session.choices()->keepNorm(0, true);
+    QTRY_VERIFY(cell(1, VariantTable::Error) == QStringLiteral("–") && table->model()->rowCount() == 4);
+  }
 
   // Hovering a box says what would fall with it; afterwards a bar says what fell, and Undo brings it back.
   void anEditExplainsItselfBeforeAndAfterItIsLeftOut() {

@@ -16,6 +16,7 @@
 #include "ui/widgets/icon_button.h"
 #include "ui/widgets/lesson_link.h"
 #include "ui/widgets/room_steps.h"
+#include "ui/widgets/segmented.h"
 #include "ui/window/actions.h"
 #include "ui/window/bottom/bench_page.h"
 #include "ui/window/bottom/differences_page.h"
@@ -30,6 +31,21 @@ namespace {
 
 constexpr int kLeastPage = 127;  // in pixels, at the usual size of text
 
+// As high as the area around it, but at least kLeastPage, whatever height its content would like for its width.
+class PageGround final : public QWidget {
+ public:
+  PageGround(QWidget* content, QWidget* parent) : QWidget(parent), content_(content) {
+    content_->setParent(this);
+    followText(this, [this] { setMinimumHeight(grown(kLeastPage)); });
+  }
+
+ protected:
+  void resizeEvent(QResizeEvent*) override { content_->setGeometry(rect()); }
+
+ private:
+  QWidget* content_;
+};
+
 }  // namespace
 
 BottomPanel::BottomPanel(Session* session, Actions* actions, QWidget* parent) : QFrame(parent), session_(session) {
@@ -42,8 +58,7 @@ BottomPanel::BottomPanel(Session* session, Actions* actions, QWidget* parent) : 
   // In a low window they scroll below the height that each of them needs.
   QScrollArea* area = makeScrollArea(this, Qt::ScrollBarAlwaysOff);
   area->setFocusPolicy(Qt::NoFocus);
-  area->setWidget(pages_);
-  followText(pages_, [this] { pages_->setMinimumHeight(grown(kLeastPage)); });
+  area->setWidget(new PageGround(pages_, area));
   layout->addWidget(area, 1);
   addPages();
   connect(tabs_, &QTabBar::currentChanged, this, [this](int index) {
@@ -77,6 +92,13 @@ QWidget* BottomPanel::makeHeader(Actions* actions) {
   layoutOf(header)->addWidget(tabs_, 0, Qt::AlignBottom);
   layoutOf(header)->addSpacing(16);
   layoutOf(header)->addWidget(summary_, 1);
+  planView_ = describe(new Segmented({{tr("Edits"), tr("The edits of the plan in use.")},
+                                      {tr("Variants"), tr("The plans of all policies in one table; double-click one "
+                                                          "to use it.")}},
+                                     header),
+                       "planView", {}, tr("Edits or variants"));
+  layoutOf(header)->addSpacing(8);
+  layoutOf(header)->addWidget(planView_);
   layoutOf(header)->addWidget(planButtons_);
   layoutOf(header)->addWidget(planMore_);
   room_ = new RoomSteps(header);
@@ -85,6 +107,7 @@ QWidget* BottomPanel::makeHeader(Actions* actions) {
     planButtonsFold_ = taken;
     showPlanButtons();
   });
+  room_->add([this](bool taken) { planView_->setFolded(taken); });
   room_->add([this](bool taken) {
     setKind(tabs_, taken ? "tight" : "");
     QEvent restyled(QEvent::StyleChange);  // the tabs measure themselves anew
@@ -101,9 +124,11 @@ void BottomPanel::addPages() {
     if (lesson != nullptr) linkLesson(page, lesson);
     return page;
   };
-  addPage(makePlanPage(
-              session_, [this](int node) { Q_EMIT nodeChosen(node); }, pages_),
-          "plan");
+  auto* plan = addPage(new QStackedWidget(pages_), "plan");
+  plan->addWidget(makePlanPage(
+      session_, [this](int node) { Q_EMIT nodeChosen(node); }, plan));
+  plan->addWidget(makeVariantsPage(session_, plan));
+  connect(planView_, &Segmented::chosen, plan, &QStackedWidget::setCurrentIndex);
   addPage(makeProofPage(
               session_, [this] { Q_EMIT exportAnywayClicked(); }, pages_),
           "proof");
@@ -130,6 +155,7 @@ QWidget* BottomPanel::makePlanButtons(Actions* actions) {
 
 void BottomPanel::showPlanButtons() {
   const bool wanted = tab() == Plan && session_->analysis().has_value();
+  planView_->setVisible(wanted);
   planButtons_->setVisible(wanted && !planButtonsFold_);
   planMore_->setVisible(wanted && planButtonsFold_);
 }

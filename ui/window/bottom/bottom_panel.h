@@ -13,6 +13,7 @@ class DifferencesPage;
 class ElidedLabel;
 class IconButton;
 class RoomSteps;
+class Segmented;
 class Session;
 
 class BottomPanel final : public QFrame {
@@ -44,6 +45,7 @@ class BottomPanel final : public QFrame {
   Session* session_;  // Not owned.
   QTabBar* tabs_;
   QStackedWidget* pages_;
+  Segmented* planView_;  // edits or variants
   QWidget* planButtons_;
   IconButton* planMore_ = nullptr;  // the same where there is no room for them
   bool planButtonsFold_ = false;

@@ -12,6 +12,7 @@ class Session;
 
 // nodeChosen: called with the node of the edit that is clicked.
 [[nodiscard]] QWidget* makePlanPage(Session* session, std::function<void(int node)> nodeChosen, QWidget* parent);
+[[nodiscard]] QWidget* makeVariantsPage(Session* session, QWidget* parent);
 [[nodiscard]] QWidget* makeNormTablePage(Session* session, QWidget* parent);
 [[nodiscard]] QWidget* makeInputsPage(Session* session, QWidget* parent);
 // exportAnyway: called when the user wants the folded model written although its proof failed.
