@@ -72,6 +72,7 @@ std::string familyOf(const GraphNode& node) {
                                                                          {"tocopy", "cast"},
                                                                          {"scaleddotproductattention", "attention"}};
   if (isNorm(node)) return "layernorm";
+  if (node.role == NodeClass::Input || node.role == NodeClass::Output) return std::string(nameOf(node.role));
   std::string name = node.op.substr(node.op.rfind(':') + 1);  // npos + 1 is 0
   name = name.substr(0, name.find('.'));
   std::erase(name, '_');
@@ -254,7 +255,7 @@ GraphDocument withShapesOf(const GraphDocument& open, const GraphDocument& other
   for (auto& value : shaped.values) {
     const auto found = wanted.find(value.id);
     if (found == wanted.end() || found->second == nullptr) continue;
-    value.stream = found->second->stream;
+    value.stream = value.stream || found->second->stream;
     if (value.has_shape) continue;
     value.shape = found->second->shape;
     value.has_shape = found->second->has_shape;
