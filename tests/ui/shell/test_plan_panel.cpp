@@ -10,7 +10,7 @@
 #include "ui/client/engine_client.h"
 #include "ui/models/edit_model.h"
 #include "ui/models/norm_table.h"
-#include "ui/models/variant_table.h"
+#include "ui/models/plan/variant_table.h"
 #include "ui/session/plan_preview.h"
 #include "ui/widgets/delegates/edit_delegate.h"
 #include "ui/widgets/segmented.h"

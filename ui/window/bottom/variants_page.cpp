@@ -4,7 +4,7 @@
 #include <map>
 
 #include "core/protocol/methods.h"
-#include "ui/models/variant_table.h"
+#include "ui/models/plan/variant_table.h"
 #include "ui/session/proofs.h"
 #include "ui/session/session.h"
 #include "ui/widgets/delegates/figure_delegate.h"

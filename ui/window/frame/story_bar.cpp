@@ -52,7 +52,7 @@ StoryBar::StoryBar(QWidget* parent) : QFrame(parent) {
 void StoryBar::addConfirm() {
   confirm_ = describe(makeButton(tr("Not confirmed"), "menu", this), "storyConfirm",
                       tr("The verdicts follow from inferred shapes. No run of the model has confirmed them yet."));
-  auto* menu = describe(new QMenu(confirm_), "storyConfirmMenu");
+  auto* menu = describe(new QMenu(tr("Not confirmed"), confirm_), "storyConfirmMenu");
   connect(menu->addAction(tr("Run the model to confirm")), &QAction::triggered, this, &StoryBar::confirmClicked);
   connect(menu->addAction(tr("Change the inputs first…")), &QAction::triggered, this,
           [this] { Q_EMIT stepClicked(StoryModel); });
@@ -80,6 +80,10 @@ void StoryBar::addOverflow() {
       if (arrow != nullptr) arrow->setFixedWidth(taken ? kNarrowArrow : kArrow);
     }
   });
+  room_->add([this](bool taken) {
+    confirmHidden_ = taken;
+    showConfirm();
+  });
   for (const int index : {StoryModel, StoryMeasured, StoryProved}) {
     room_->add([this, index](bool taken) { showOverflow(index, taken); });
   }
@@ -89,7 +93,12 @@ void StoryBar::showOverflow(int index, bool taken) {
   const auto at = static_cast<size_t>(index);
   segments_[at]->setVisible(!taken);
   if (QWidget* arrow = arrows_[index > 0 ? at : 1]) arrow->setVisible(!taken);
+  fillOverflow();
+}
+
+void StoryBar::fillOverflow() {
   more_->menu()->clear();
+  if (unconfirmed_ && confirmHidden_) more_->menu()->addMenu(confirm_->menu());
   for (int i = 0; i < StorySteps; ++i) {
     const StorySegment* segment = segments_[static_cast<size_t>(i)];
     if (!segment->isHidden()) continue;
@@ -97,6 +106,11 @@ void StoryBar::showOverflow(int index, bool taken) {
             [this, i] { Q_EMIT stepClicked(i); });
   }
   more_->setVisible(!more_->menu()->isEmpty());
+}
+
+void StoryBar::showConfirm() {
+  confirm_->setVisible(unconfirmed_ && !confirmHidden_);
+  fillOverflow();
 }
 
 void StoryBar::setStory(const Story& story) {
@@ -107,7 +121,8 @@ void StoryBar::setStory(const Story& story) {
     segments_[i]->setToolTip(segments_[i]->words() + u'\n' +
                              (why.isEmpty() ? segments_[i]->accessibleDescription() : why));
   }
-  confirm_->setVisible(story.unconfirmed);
+  unconfirmed_ = story.unconfirmed;
+  showConfirm();
   next_ = story.next;
   button_->setVisible(story.next != NextAction::None);
   button_->setText(story.nextText);

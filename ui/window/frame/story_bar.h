@@ -32,6 +32,8 @@ class StoryBar final : public QFrame {
 
  private:
   void addConfirm();
+  void showConfirm();
+  void fillOverflow();
   void addOverflow();
   void showOverflow(int index, bool taken);
 
@@ -41,6 +43,7 @@ class StoryBar final : public QFrame {
   IconButton* more_;
   PushButton* button_;
   RoomSteps* room_;
+  bool unconfirmed_ = false, confirmHidden_ = false;  // the second: for want of room
   NextAction next_ = NextAction::None;
 };
 

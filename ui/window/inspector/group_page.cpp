@@ -60,7 +60,7 @@ GroupPage::GroupPage(Session* session, QWidget* parent) : QWidget(parent), sessi
   page.layout->addSpacing(4);
   facts_ = page.add(new PropertyList(page.body));
   page.layout->addSpacing(8);
-  normsTitle_ = page.add(makeLabel({}, "section", page.body));
+  normsTitle_ = page.add(makeWords("section", page.body));
   list_ = page.add(describe(new NeedsList(page.body), "groupNorms"));
   connect(list_, &NeedsList::activated, this, [this](int norm) { session_->selection()->selectNorm(norm); });
   page.layout->addStretch(1);

@@ -1,4 +1,4 @@
-#include "ui/models/variant_table.h"
+#include "ui/models/plan/variant_table.h"
 
 #include <algorithm>
 
