@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "ui/session/session.h"
+#include "ui/widgets/elided_label.h"
 #include "ui/widgets/follow_text.h"
 #include "ui/widgets/icon_button.h"
 #include "ui/window/parts.h"
@@ -111,7 +112,8 @@ StatusStrip::StatusStrip(QWidget* parent) : QFrame(parent) {
   QPushButton* log = addButton(layout, "link", tr("Log"), "logButton", tr("Show or hide the engine's messages."));
   connect(log, &QPushButton::clicked, this, &StatusStrip::logClicked);
   layout->addStretch(1);
-  stage_ = describe(makeLabel({}, "status", this), "jobStage");
+  stage_ = describe(new ElidedLabel({}, Qt::ElideRight, this), "jobStage");
+  stage_->setProperty("kind", "status");
   bar_ = new QProgressBar(this);
   bar_->setTextVisible(false);
   bar_->setFixedWidth(70);
@@ -172,7 +174,7 @@ void StatusStrip::showJob(const Job& job) {
   } else if (!left.isEmpty()) {
     words += QStringLiteral(" · ") + left;
   }
-  stage_->setText(words);
+  stage_->setFullText(words);
   bar_->setRange(0, job.fraction < 0 ? 0 : 1000);
   if (job.fraction >= 0) bar_->setValue(static_cast<int>(qBound(0.0, job.fraction, 1.0) * 1000));
 }
@@ -180,7 +182,7 @@ void StatusStrip::showJob(const Job& job) {
 void StatusStrip::showStopped(const Job& job) {
   stopped_->start(kStoppedMs);
   showJob({});
-  stage_->setText(tr("%1 · stopped").arg(jobWords(job)));
+  stage_->setFullText(tr("%1 · stopped").arg(jobWords(job)));
 }
 
 }  // namespace normlens::ui

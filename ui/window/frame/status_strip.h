@@ -12,6 +12,7 @@ class QTimer;
 
 namespace normlens::ui {
 
+class ElidedLabel;
 class IconButton;
 class Session;
 struct Job;
@@ -42,7 +43,7 @@ class StatusStrip final : public QFrame {
   QLabel* device_;
   QLabel* model_;
   QLabel* memory_;
-  QLabel* stage_;
+  ElidedLabel* stage_;
   QProgressBar* bar_;
   IconButton* cancel_;
   QTimer* stopped_;  // runs while what was stopped is shown
