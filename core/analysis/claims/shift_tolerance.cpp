@@ -166,25 +166,28 @@ const ShiftTolerance::Readings& ShiftTolerance::readings(ValueId value, const Pa
   return at(id).readings;
 }
 
-void ShiftTolerance::addShifted(ValueId value, const Pattern& shift, const graph::Uses& seenBy,
-                                std::set<ValueId>& shifted) {
-  static_cast<void>(readings(value, shift));
+std::set<ValueId> ShiftTolerance::reachedFrom(const std::vector<Start>& starts) {
+  std::set<ValueId> reached;
   std::set<int> seen;
   std::vector<int> open;
   const auto follow = [&](int id, const auto& counts) {
     const Entry& entry = at(id);
     for (const Carried& carried : entry.carried) {
       if (!counts(entry.readings[static_cast<size_t>(carried.reading)].use)) continue;
-      shifted.insert(index_.value(carried.entry));
+      reached.insert(index_.value(carried.entry));
       if (seen.insert(carried.entry).second) open.push_back(carried.entry);
     }
   };
-  follow(index_.number({value, shift}), [&](const Use& use) { return contains(seenBy, use); });
+  for (const Start& start : starts) {
+    static_cast<void>(readings(start.value, start.shift));
+    follow(index_.number({start.value, start.shift}), [&](const Use& use) { return contains(start.seenBy, use); });
+  }
   while (!open.empty()) {
     const int id = open.back();
     open.pop_back();
     follow(id, [](const Use&) { return true; });
   }
+  return reached;
 }
 
 }  // namespace normlens::analysis

@@ -82,9 +82,14 @@ class ShiftTolerance {
   using Readings = SmallVector<Reading, 2>;
   // By read of the value. Valid until the next call.
   [[nodiscard]] const Readings& readings(graph::ValueId value, const ops::Pattern& shift);
-  // Adds the values that are shifted where these reads of the value see it shifted.
-  void addShifted(graph::ValueId value, const ops::Pattern& shift, const graph::Uses& seenBy,
-                  std::set<graph::ValueId>& shifted);
+  // A shift of the value that these of its reads see.
+  struct Start {
+    graph::ValueId value = graph::kNoValue;
+    ops::Pattern shift;
+    graph::Uses seenBy;
+  };
+  // The values that such shifts reach.
+  [[nodiscard]] std::set<graph::ValueId> reachedFrom(const std::vector<Start>& starts);
 
  private:
   struct Carried {

@@ -66,30 +66,43 @@ class TakenMeans {
  public:
   TakenMeans(const Graph& graph, const std::vector<LayerNorm>& norms, const Claims& claims,
              const RestoredReads& restored, const Plan& plan)
-      : graph_(graph), valueOf_(graph::valuesOfConstants(graph)) {
-    ShiftTolerance tolerance(graph, norms, restored);
+      : graph_(graph) {
+    const auto values = graph::valuesOfConstants(graph);
+    std::vector<ShiftTolerance::Start> starts;
     for (const PlannedEdit& planned : plan.edits) {
+      const auto note = [&](ValueId value, const ops::Pattern& pattern, const graph::Uses& uses) {
+        starts.push_back({value, pattern, uses});
+        for (const Use& use : uses) edits_[keyOf(use)].push_back(&planned.edit);
+      };
       if (const auto* center = std::get_if<fold::CenterConstant>(&planned.edit)) {
         for (const auto& part : center->parts)
-          note(planned.edit, valueOf(part.constant), part.pattern, center->uses, tolerance);
+          note(values[static_cast<size_t>(part.constant)], part.pattern, center->uses);
       } else if (const auto* insert = std::get_if<fold::InsertCentering>(&planned.edit)) {
-        note(planned.edit, insert->value, insert->pattern, insert->uses, tolerance);
+        note(insert->value, insert->pattern, insert->uses);
       } else if (const auto* drop = std::get_if<fold::DropAddend>(&planned.edit)) {
-        note(planned.edit, drop->value, claims[planned.claim].pattern, drop->uses, tolerance);
+        note(drop->value, claims[planned.claim].pattern, drop->uses);
       } else if (const auto* scale = std::get_if<fold::AbsorbScale>(&planned.edit)) {
         for (const auto& part : scale->parts) scaled_.insert(part.constant);
       }
     }
+    shifted_ = ShiftTolerance(graph, norms, restored).reachedFrom(starts);
   }
 
-  [[nodiscard]] bool isShifted(ValueId value) const {
-    return std::ranges::any_of(sources_, [&](const Source& source) { return source.shifted.contains(value); });
-  }
+  [[nodiscard]] bool isShifted(ValueId value) const { return shifted_.contains(value); }
   // The values whose edits shift this one.
   [[nodiscard]] std::vector<ValueId> sourcesOf(ValueId value) const {
-    std::vector<ValueId> out;
-    for (const Source& source : sources_) {
-      if (source.shifted.contains(value)) out.push_back(source.edited);
+    std::vector<ValueId> out, open{value};
+    std::set<ValueId> seen{value};
+    while (!open.empty()) {
+      const NodeId producer = graph_.value(open.back()).producer;
+      open.pop_back();
+      if (producer == kNone) continue;
+      const auto& operands = graph_.node(producer).operands;
+      for (int i = 0; i < static_cast<int>(operands.size()); ++i) {
+        const ValueId operand = operands[static_cast<size_t>(i)];
+        if (isEdited({producer, i, kNone})) out.push_back(operand);
+        if (operand != kNoValue && isShifted(operand) && seen.insert(operand).second) open.push_back(operand);
+      }
     }
     return out;
   }
@@ -113,11 +126,6 @@ class TakenMeans {
   }
 
  private:
-  // A shift of the value that is edited, and what it reaches.
-  struct Source {
-    ValueId edited = kNoValue;
-    std::set<ValueId> shifted;
-  };
   struct Sum {
     fold::RestoreMean mean;
     std::vector<ValueId> open;  // whose means are still to be added
@@ -130,15 +138,6 @@ class TakenMeans {
   };
   using Key = std::tuple<NodeId, int, graph::BlockId>;
   static Key keyOf(const Use& use) { return {use.node, use.operand, use.block}; }
-
-  [[nodiscard]] ValueId valueOf(graph::ConstantId constant) const { return valueOf_[static_cast<size_t>(constant)]; }
-
-  void note(const fold::Edit& edit, ValueId value, const ops::Pattern& pattern, const graph::Uses& uses,
-            ShiftTolerance& tolerance) {
-    for (const Use& use : uses) edits_[keyOf(use)].push_back(&edit);
-    Source& source = sources_.emplace_back(Source{value, {}});
-    tolerance.addShifted(value, pattern, uses, source.shifted);
-  }
 
   [[nodiscard]] bool isEdited(const Use& use) const { return edits_.contains(keyOf(use)); }
 
@@ -238,9 +237,8 @@ class TakenMeans {
   }
 
   const Graph& graph_;
-  std::vector<ValueId> valueOf_;                         // by constant
   std::map<Key, std::vector<const fold::Edit*>> edits_;  // by the read that they change
-  std::vector<Source> sources_;
+  std::set<ValueId> shifted_;
   std::set<graph::ConstantId> scaled_;
 };
 
@@ -358,6 +356,7 @@ class Carrier {
         if (uses.empty() || !taken.isShifted(value)) continue;
         auto mean = taken.meanOf(value, earlier);
         if (!mean) return tl::unexpected(mean.error());
+        if (mean->linears.empty() && mean->constants.empty() && mean->values.empty() && mean->earlier.empty()) continue;
         mean->uses = std::move(uses);
         out.push_back(std::move(*mean));
         earlier.insert(value);

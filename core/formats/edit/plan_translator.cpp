@@ -76,7 +76,11 @@ class Translator {
       if (!edit.nodeStays) bypass(edit.scaleNode, edit.dataOperand);
     });
     std::vector<fold::RestoreMean> restored;
-    forEach<fold::RestoreMean>(plan_, [&](const auto& edit) { restored.push_back(edit); });
+    forEach<fold::RestoreMean>(plan_, [&](const auto& edit) {
+      const size_t parts = edit.linears.size() + edit.constants.size() + edit.values.size() + edit.earlier.size();
+      if (edit.uses.empty() || parts == 0) throw EditRefused("a mean without parts, or for no read, is given back");
+      restored.push_back(edit);
+    });
     if (!restored.empty()) target_.restore(restored);
     // Those that write out an op come last: the others are found by the inputs of that op.
     centerAll(/*inside=*/false);
