@@ -52,13 +52,19 @@ bool contractsWithWeight(const Graph& graph, const graph::Use& use, size_t axis,
 }
 
 // Wherever the value exists, a weight is multiplied with it and summed along this axis: a run of another size fails.
-bool hasWidthOfAWeight(const Graph& graph, ValueId value, size_t axis) {
+// Looks at the uses from `first` to before `end`.
+bool hasWidthOfAWeight(const Graph& graph, ValueId value, size_t axis, size_t first, size_t end) {
   const auto& made = graph.value(value);
   const auto block = made.producer == kNone ? made.paramOf : graph.node(made.producer).block;
-  return std::ranges::any_of(made.uses, [&](const graph::Use& use) {
-    if (use.node == kNone || graph.node(use.node).block != block) return false;
-    return contractsWithWeight(graph, use, axis, made.shape->size());
-  });
+  for (size_t i = first; i < std::min(end, made.uses.size()); ++i) {
+    const graph::Use& use = made.uses[i];
+    if (use.node == kNone || graph.node(use.node).block != block) continue;
+    if (contractsWithWeight(graph, use, axis, made.shape->size())) return true;
+  }
+  return false;
+}
+bool hasWidthOfAWeight(const Graph& graph, ValueId value, size_t axis) {
+  return hasWidthOfAWeight(graph, value, axis, 0, graph.value(value).uses.size());
 }
 
 constexpr int kDeepest = 512;
@@ -173,11 +179,17 @@ AxisSize SizeQuestion::of(ValueId value, size_t axis) {
 
 AxisSize SizeQuestion::ask(ValueId value, size_t axis) {
   const AxisSize own{Kind::Free, value, axis};
-  if (hasWidthOfAWeight(graph_, value, axis)) return kFixedSize;
+  // Few readers are asked before what makes the value, and many after it: a stream has its first linear's width, and
+  // what each of hundreds of concatenations reads has its own weight's.
+  constexpr size_t kFew = 8;
+  if (hasWidthOfAWeight(graph_, value, axis, 0, kFew)) return kFixedSize;
   const auto producer = graph_.value(value).producer;
-  if (producer == kNone) return own;
-  const Node& node = graph_.node(producer);
-  return shapeOf(graph_, graph::operandAt(node, 0)) == nullptr ? own : opRow(node.kind).size(*this, node, own);
+  const bool isMade = producer != kNone && shapeOf(graph_, graph::operandAt(graph_.node(producer), 0)) != nullptr;
+  const AxisSize size = isMade ? opRow(graph_.node(producer).kind).size(*this, graph_.node(producer), own) : own;
+  const size_t uses = graph_.value(value).uses.size();
+  const bool isFixedByOthers =
+      size.kind != Kind::Fixed && uses > kFew && hasWidthOfAWeight(graph_, value, axis, kFew, uses);
+  return isFixedByOthers ? kFixedSize : size;
 }
 
 // Answers from too far away are dropped, so that the next question computes them anew.

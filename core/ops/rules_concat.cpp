@@ -24,8 +24,9 @@ std::optional<std::vector<int64_t>> starts(const Graph& graph, const Node& node,
 
 // Returns whether the operands up to this one end at the same place in every run.
 bool endsFixed(const Graph& graph, const Node& concat, size_t operand, size_t axis) {
+  SizeQuestion sizes(graph);
   for (size_t i = 0; i <= operand; ++i) {
-    if (!isSizeFixed(graph, concat.operands[i], axis)) return false;
+    if (!sizes.isFixed(concat.operands[i], axis)) return false;
   }
   return true;
 }
@@ -140,19 +141,22 @@ ZeroMean concatZeroMean(const Graph& graph, const Node& node, int output, const 
     if (const auto joint = linearsOfOneInput(graph, node)) return jointNeeds(graph, *joint);
   }
   std::vector<Demand> all;
+  SizeQuestion sizes(graph);
+  bool areFixed = true;  // The operands up to this one end at the same place in every run.
+  const bool anyBegin = eachByItself(view->dims[view->axis]);
   for (size_t i = 0; i < node.operands.size(); ++i) {
     FactorsPerDim dims = view->dims;
     const int64_t size = shapeOf(graph, node.operands[i])->at(view->axis);
+    areFixed = areFixed && (anyBegin || sizes.isFixed(node.operands[i], view->axis));
     auto seen = window(dims[view->axis], (*from)[i], size);
     if (!seen) return ZeroMean::refused(kCutsChannels);
     if (!seen->reaches) {
       // Nothing in the probe run; another run may have something there.
-      const bool stays = size > 0 || isSizeFixed(graph, node.operands[i], view->axis);
+      const bool stays = size > 0 || sizes.isFixed(node.operands[i], view->axis);
       if (!stays) return ZeroMean::refused(kCutsChannels);
       continue;
     }
-    if (!eachByItself(dims[view->axis]) && !endsFixed(graph, node, i, view->axis))
-      return ZeroMean::refused("only a run knows where its parts begin");
+    if (!anyBegin && !areFixed) return ZeroMean::refused("only a run knows where its parts begin");
     dims[view->axis] = std::move(seen->factors);
     all.push_back({node.operands[i], joinDims(dims)});
   }
