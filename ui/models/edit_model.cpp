@@ -38,6 +38,11 @@ constexpr auto kKinds = std::to_array<KindWords>({
                        "Multiplies an RMSNorm's weight into the linear layers after it, once, in the file. The norm "
                        "then needs none."),
      u'S'},
+    {QT_TRANSLATE_NOOP("EditModel", "Carry mean"),
+     QT_TRANSLATE_NOOP("EditModel",
+                       "The stream keeps its mean next to it and gives it back to what reads it as it is. Costs little "
+                       "time in every run."),
+     u'A'},
     {QT_TRANSLATE_NOOP("EditModel", "Fold"),
      QT_TRANSLATE_NOOP("EditModel", "The input has zero mean here, so RMSNorm gives the same output with less work."),
      u'N'},

@@ -224,6 +224,11 @@ class TakenMeans {
     if (isShifted(x) || isEdited({id, input, kNone}) || graph_.value(x).dtype != sum.dtype) return false;
     const auto behind = constantBehind(graph_, {id, weight, kNone}, inputAxis);
     if (!behind) return false;
+    // A view of the weight may be edited in its stead, or where something else makes it: at run time, for one.
+    for (Use at{id, weight, kNone}; !(at == behind->use);) {
+      if (isEdited(at)) return false;
+      at = {graph_.value(graph_.node(at.node).operands[static_cast<size_t>(at.operand)]).producer, 0, kNone};
+    }
     const auto edits = edits_.find(keyOf(behind->use));
     if (edits == edits_.end()) return true;  // it is zero-mean as the file has it
     const auto& view = graph_.constant(behind->constant).view;
