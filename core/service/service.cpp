@@ -255,6 +255,7 @@ Result<protocol::FoldResult> Service::fold(const protocol::FoldParams& params, c
   state_->foldOk = false;
   if (params.verify) {
     ASSIGN_OR_RETURN(const auto verification, state_->verify(foldPlan, task));
+    if (carries && verification.exact == false) return withoutCarriedMeans();
     result.verify = describeVerification(verification);
     state_->noteRanks(verification.algebra.ranksMatter);
     result.ok = verification.exact.value_or(false);

@@ -117,6 +117,7 @@ TEST(CarriedMeans, keepTheOutputsOfRandomTowers) {
       kLinear,
       "%p#: float64[2, 5, 8] = MatMul(%a#, %v#)\n%m#: float64[2, 5, 8] = Add(%p#, %d#)",
       "%m#: float64[2, 5, 8] = MatMul(%a#, %v#)",
+      "%q#: float64[8, 12] = Permute(%v#) {perm = [1, 0]}\n%m#: float64[2, 5, 8] = Linear(%a#, %q#, %d#)",
       "%p#: float64[2, 5, 8] = Linear(%a#, %w#, %d#)\n%m#: float64[2, 5, 8] = Identity(%p#)",
       "%y#: float64[10, 12] = Reshape(%a#)\n%p#: float64[10, 8] = AddMatMul(%d#, %y#, %v#)\n%m#: float64[2, 5, 8] = "
       "Reshape(%p#)",
@@ -132,6 +133,7 @@ TEST(CarriedMeans, keepTheOutputsOfRandomTowers) {
       "%r#: float64[2, 5, 8] = Identity(%h#)",
       "%r#: float64[2, 8] = Select(%h#) {axis = 1, index = 0}",
       "%r#: float64[2, 5, 6] = MatMul(%h#, %k)",
+      "%r#: float64[2, 5, 8] = LayerNorm(%h#, _, _) {axes = [1, 2], eps = 1e-05}",
       "%r#: float64[2, 5, 8] = Elementwise(%h#) function Relu",
       "%r#: float64[2, 5, 1] = Reduce(%h#) {op = \"mean\", axes = [2], keepdim = true}",
       "%i#: float64[2, 5, 1] = Reduce(%h#) {op = \"mean\", axes = [2], keepdim = true}\n%r#: float64[2, 5, 8] = "

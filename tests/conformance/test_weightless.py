@@ -96,6 +96,22 @@ class Weightless(unittest.TestCase):
         self.assertLess((expected - got).abs().max() / expected.abs().max(), 4e-6)
         return answer, out
 
+    def test_of_a_norm_that_is_written_out(self):
+        class Nodes(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.first, self.weight, self.up = nn.Linear(WIDTH, WIDTH), nn.Parameter(torch.ones(WIDTH)), nn.Linear(WIDTH, 6)
+
+            def forward(self, x: torch.Tensor):
+                y = self.first(x)
+                y = y - y.mean(-1, keepdim=True)
+                return self.up(y / torch.sqrt(y.pow(2).mean(-1, keepdim=True) + 1e-5) * self.weight)
+
+        for norm in ("fast", "ort", "standard", "portable"):
+            with self.subTest(norm):
+                answer, _ = self.folded(made(Nodes()), torch.randn(2, 3, WIDTH), ".onnx", "--norm", norm)
+                self.assertEqual((answer["folded"], answer["gains_absorbed"]), (1, 1))
+
     def test_of_a_model_without_layer_norms(self):
         ids = torch.arange(6).view(2, 3)
         for suffix in (".pt", ".pt2", ".onnx"):

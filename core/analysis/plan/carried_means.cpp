@@ -311,6 +311,12 @@ class Carrier {
   void tryStream(const std::set<ValueId>& stream) {
     const RestoredReads reads = noticedIn(stream);
     PlanOptions options = options_;
+    // A norm over other axes sees x as it was.
+    for (const LayerNorm& norm : norms_) {
+      const auto seen = readsOfInput(graph_, norm);
+      if (std::ranges::any_of(seen, [&](const Use& use) { return reads.contains(use); }))
+        options.keepNorms.push_back(norm.index);
+    }
     for (size_t round = 0; round < kMostRounds; ++round) {
       FiniteWeights weights;
       const auto claims = Claims::build(graph_, norms_, weights, Task(), reads);

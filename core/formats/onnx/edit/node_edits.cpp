@@ -461,6 +461,9 @@ class NodeEdits final : public EditTarget {
                       gamma.constant != kNone;
     const ReadSite gammaSite = siteOf(uses[0].node, other);
     if (!fits || gammaSite.body != end.body || gammaSite.input < 0) return std::nullopt;
+    // Gamma has moved on: the product is left out.
+    if (gammaSite.body->removed.contains(gammaSite.node) || gammaSite.node->op_type() == "Identity")
+      return std::nullopt;
     // A centering may be between by now.
     const ReadSite dataSite = siteOf(uses[0].node, static_cast<size_t>(uses[0].operand));
     if (dataSite.input < 0 || EditableModel::nameAt(dataSite) != end.node->output(0)) return std::nullopt;
