@@ -62,6 +62,21 @@ class TestInspector final : public test::ModelTest {
     QVERIFY(text.contains(QStringLiteral("largest mean: 1.2e-09")));
   }
 
+  // Its norms are none of the next model's.
+  void aGroupsPageOutlivesItsModel() {
+    Shown shown(model_);
+    auto* view = shown.window.workspace()->graph()->view();
+    test::waitForLayout(*view, 5000);
+    const protocol::GraphDocument& graph = shown.session.index().graph();
+    const auto group = std::ranges::find(graph.scopes, std::string("h.1"), &protocol::GraphScope::path);
+    QVERIFY(group != graph.scopes.end());
+    Q_EMIT view->scopeSelected(group->id);
+    QVERIFY(shown.child<QLabel>("groupTitle")->isVisible());
+    shown.window.openFile(model_);
+    QTRY_VERIFY(!shown.child<QLabel>("groupTitle")->isVisible());
+    QTRY_VERIFY(shown.session.plan().has_value() && !shown.session.busy());
+  }
+
   void aGroupHasAPage() {
     Shown shown(model_);
     shown.clickNorm(3);

@@ -87,6 +87,8 @@ void GroupPage::showGroup(int scope) {
 }
 
 void GroupPage::refreshPlan() {
+  // Those of a model that makes way for another go before the page does.
+  std::erase_if(norms_, [this](int norm) { return session_->norm(norm) == nullptr; });
   const auto folded = std::ranges::count_if(norms_, [this](int norm) { return session_->folds(norm); });
   normsTitle_->setText(tr("LayerNorms inside: the plan folds %1 of %2").arg(folded).arg(norms_.size()));
   normsTitle_->setVisible(!norms_.empty());
