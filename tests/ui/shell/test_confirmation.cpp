@@ -23,7 +23,7 @@ class TestConfirmation final : public test::ModelTest {
     QVERIFY(storyOf(shown.session).steps[StoryFoldable].early);
     QVERIFY(!shown.session.busy());
     QTRY_VERIFY(shown.window.findChild<QLabel*>(QStringLiteral("jobStage"))
-                    ->text()
+                    ->accessibleName()
                     .startsWith(QStringLiteral("Confirming inferred shapes")));
     QCOMPARE(verdictIcon(Verdict::Free, true), QStringLiteral("free_early"));
   }
@@ -58,9 +58,9 @@ class TestConfirmation final : public test::ModelTest {
     QTRY_COMPARE(shown.session.confirmation().kind, JobKind::None);
     QVERIFY(shown.session.early());
     const auto* stage = shown.child<QLabel>("jobStage");
-    QVERIFY2(stage->isVisible() && stage->text().startsWith(QStringLiteral("Confirming inferred shapes")) &&
-                 stage->text().endsWith(QStringLiteral("· stopped")),
-             qPrintable(stage->text()));
+    QVERIFY2(stage->isVisible() && stage->accessibleName().startsWith(QStringLiteral("Confirming inferred shapes")) &&
+                 stage->accessibleName().endsWith(QStringLiteral("· stopped")),
+             qPrintable(stage->accessibleName()));
     const auto* button = shown.child<QPushButton>("storyConfirm");
     QVERIFY(button->isVisible());
     shown.session.fold();

@@ -107,7 +107,7 @@ class StreamsTest final : public QObject {
     QVERIFY(QTest::qWaitForWindowActive(&page.window));
     QTest::keyClick(&page.window, Qt::Key_Escape);
     QTRY_VERIFY(!page.session.busy());
-    QVERIFY(page.child<QLabel>("jobStage")->text().contains(QStringLiteral("stopped")));
+    QVERIFY(page.child<QLabel>("jobStage")->accessibleName().contains(QStringLiteral("stopped")));
     QTRY_VERIFY(page.write()->isEnabled());
     QVERIFY(!QFile::exists(path));
   }
