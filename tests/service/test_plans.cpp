@@ -187,6 +187,23 @@ struct Planned {
   fold::FoldPlan plan;
 };
 
+// Of what the first linear makes; this plan has no such edit of its own.
+fold::RestoreMean restored(const graph::Graph& graph) {
+  fold::RestoreMean out;
+  for (graph::NodeId id = 0; id < static_cast<graph::NodeId>(graph.nodes.size()); ++id) {
+    const graph::Node& node = graph.node(id);
+    if (node.kind != graph::OpKind::Linear) continue;
+    out.value = node.outputs[0];
+    out.uses = graph.value(out.value).uses;
+    out.linears.push_back({id, 0, graph.value(node.operands[1]).constant, 1});
+    out.constants.push_back({id, 1, graph::kNone});
+    out.values.push_back({id, 0, graph::kNone});
+    out.earlier.push_back(out.value);
+    break;
+  }
+  return out;
+}
+
 Planned planned() {
   Planned out;
   out.graph = graph::parsed(kModel);
@@ -196,6 +213,7 @@ Planned planned() {
   analysis::PlanOptions options;
   options.foldGains = true;
   for (const auto& edit : analysis::makePlan(*analysis, options).edits) out.plan.edits.push_back(edit.edit);
+  out.plan.edits.emplace_back(restored(out.graph));
   return out;
 }
 
