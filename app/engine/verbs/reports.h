@@ -23,7 +23,7 @@ namespace normlens::engine {
 
 // "the original's own error": what the limit in the file's type is six times of.
 [[nodiscard]] std::string floorText(ErrorFloor floor);
-// What is worth a line beside a verification's outcome and figures, for a person.
+// Returns what is worth a line next to a verification's outcome and figures, for a person.
 [[nodiscard]] std::vector<std::string> verifyNotes(const protocol::VerifyResult& verify);
 
 void printVerify(const protocol::VerifyResult& verify, Console& console);

@@ -61,7 +61,7 @@ std::set<ValueId> streamAround(const Graph& graph, ValueId start) {
   return stream;
 }
 
-// What a plan takes out of the values of a graph, as sums of means along their last axes.
+// Finds what a plan takes out of the values of a graph, as sums of means along their last axes.
 class TakenMeans {
  public:
   TakenMeans(const Graph& graph, const std::vector<LayerNorm>& norms, const Claims& claims,
@@ -107,8 +107,8 @@ class TakenMeans {
     return out;
   }
 
-  // The mean of a shifted value; from `earlier` ones on, whose means are known. The value in front of it, or itself,
-  // whose mean is no such sum.
+  // Returns the mean of a shifted value, which goes on from `earlier` ones, whose means are known; or the value, it or
+  // one in front of it, whose mean is no such sum.
   [[nodiscard]] tl::expected<fold::RestoreMean, ValueId> meanOf(ValueId value, const std::set<ValueId>& earlier) const {
     const auto& of = graph_.value(value);
     Sum sum{{}, {value}, graph_.node(of.producer).block, of.dtype};
@@ -190,7 +190,7 @@ class TakenMeans {
     }
   }
 
-  // What the read lacks: by an edit of the read, or because the value is shifted itself.
+  // Adds what the read lacks: by an edit of the read, or because the value is shifted itself.
   bool addRead(const Use& use, Sum& sum) const {
     const ValueId id = graph_.node(use.node).operands[static_cast<size_t>(use.operand)];
     if (id == kNoValue) return false;

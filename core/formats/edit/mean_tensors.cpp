@@ -1,6 +1,6 @@
 #include "core/formats/edit/mean_tensors.h"
 
-#include <algorithm>
+#include <numeric>
 #include <vector>
 
 #include "core/formats/edit/edit_refused.h"
@@ -33,11 +33,7 @@ void eachRow(const graph::TensorView& view, const Visit& visit) {
   }
 }
 
-double sum(const std::vector<double>& numbers) {
-  double total = 0;
-  for (const double number : numbers) total += number;
-  return total;
-}
+double sum(const std::vector<double>& numbers) { return std::accumulate(numbers.begin(), numbers.end(), 0.0); }
 
 }  // namespace
 

@@ -49,7 +49,7 @@ std::vector<std::string> weightsOf(const GraphNode& node, const WeightTexts& kno
   return weights;
 }
 
-// What an operator does, whatever its format calls it; the name itself where no other is known.
+// Names what an operator does, whatever its format calls it; its own name where no other is known.
 std::string familyOf(const GraphNode& node) {
   static const std::map<std::string, std::string, std::less<>> kFamilies{{"linear", "matmul"},
                                                                          {"gemm", "matmul"},

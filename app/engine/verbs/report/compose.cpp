@@ -367,7 +367,7 @@ std::optional<Section> planSection(const Facts& facts) {
   return section;
 }
 
-// What the figures on top leave out.
+// Lists what the figures on top leave out.
 std::vector<std::string> proofSentences(const protocol::VerifyResult& verify) {
   std::vector<std::string> sentences;
   if (!verify.algebra_done) sentences.push_back("Not possible in float64: " + verify.algebra_reason + ".");
@@ -434,7 +434,7 @@ std::optional<Section> differencesSection(const Facts& facts) {
   addOutputs(facts.exact, table);
   addOutputs(facts.inType, table);
   if (table.rows.empty()) return std::nullopt;
-  // Of one output, the largest relative difference is the figure on top.
+  // The figure on top is the largest relative difference, where there is one output.
   if (std::ranges::all_of(table.rows, [&](const auto& row) { return row.front() == table.rows.front().front(); })) {
     table.heads.erase(table.heads.begin() + 2);
     for (auto& row : table.rows) row.erase(row.begin() + 2);

@@ -41,7 +41,7 @@ struct Figure {
   std::string legend = {};
 };
 
-// What is shown of a LayerNorm where it is selected, or of a closed group: a link to each of its LayerNorms.
+// A LayerNorm as it is shown where it is selected; of a closed group, a link to each of its LayerNorms.
 struct Card {
   std::string id, title;           // id: made by the composer, of letters, digits and hyphens
   std::string name;                // the file's, where the title is another

@@ -229,14 +229,14 @@ class NodeEdits final : public EditTarget {
   }
 
  private:
-  // What fold::RestoreMean adds up, each in front of the node that shows it; `made`: whose body all have to be in.
+  // Writes the terms of a fold::RestoreMean, each in front of the node that shows it; `made`: whose body all have to be
+  // in.
   std::vector<std::string> termsOf(const fold::RestoreMean& edit, const ReadSite& made) {
     const auto dtype = dtypeOf(edit.value, usualType_);
     std::vector<std::string> terms;
     const auto before = [&](const graph::Use& use, const auto& make) {
       const ReadSite site = siteOf(use.node, static_cast<size_t>(use.operand));
-      if (site.input < 0 || site.body != made.body)
-        throw EditRefused("a part of a mean is computed in a function, a branch or a fused operation");
+      needPlace(site, made);
       const std::string x = EditableModel::nameAt(site);
       NodeMaker nodes(*site.body, opsetOf(*site.body), x + "_mean", site.node);
       terms.push_back(make(nodes, x));
@@ -254,25 +254,35 @@ class NodeEdits final : public EditTarget {
       if (linear.viewed != kNoValue) terms.back() = withRowsOf(linear.viewed, terms.back(), made);
     }
     for (const graph::Use& use : edit.constants) {
-      const auto constant = graph_.value(graph_.node(use.node).operands.at(static_cast<size_t>(use.operand))).constant;
+      const auto constant = valueRead(use).constant;
       before(use, [&](NodeMaker& nodes, const std::string& /*x*/) {
         return nodes.tensor(meanOfRows(graph_.constant(constant).view, dtype));
       });
     }
     for (const graph::Use& use : edit.values) {
       before(use, [&](NodeMaker& nodes, const std::string& x) {
-        const auto& shape = graph_.value(graph_.node(use.node).operands.at(static_cast<size_t>(use.operand))).shape;
+        const auto& shape = valueRead(use).shape;
         return nodes.reduceMean(x, {nodes.opset() >= 11 ? -1 : static_cast<int64_t>(shape.value().size()) - 1});
       });
     }
     return terms;
   }
 
-  // The mean of rows, shaped as a view of these, behind that view.
+  [[nodiscard]] const graph::Value& valueRead(const graph::Use& use) const {
+    return graph_.value(graph_.node(use.node).operands.at(static_cast<size_t>(use.operand)));
+  }
+
+  // The parts of a mean are in the body of the stream, each where the file itself has a node.
+  static void needPlace(const ReadSite& part, const ReadSite& made) {
+    if (part.input < 0 || part.body != made.body)
+      throw EditRefused("a part of a mean is computed in a function, a branch or a fused operation");
+  }
+
+  // Shapes the mean of rows as a view of these, behind that view.
   std::string withRowsOf(ValueId view, const std::string& mean, const ReadSite& made) {
     const ReadSite site = siteOf(graph_.value(view).producer, 0);
-    if (site.input < 0 || site.body != made.body || site.node->output_size() != 1)
-      throw EditRefused("a part of a mean is computed in a function, a branch or a fused operation");
+    needPlace(site, made);
+    if (site.node->output_size() != 1) throw EditRefused("a view of a linear layer's rows is a fused operation");
     const std::string z = site.node->output(0);
     NodeMaker nodes(*site.body, opsetOf(*site.body), z + "_mean", site.node);
     const std::string rows = nodes.slice(nodes.add("Shape", {z}), 0, 0, -1), one = nodes.ints({1});

@@ -257,7 +257,7 @@ class Repeater {
       means.push_back(means_.at(earlier).name);
       last = std::max(last, means_.at(earlier).last);
     }
-    const std::string mean = added(of, last, means);
+    const std::string mean = sumOf(of, last, means);
     means_[record.number] = {mean, last};
     std::vector<DocumentRead> reads;
     size_t first = editor_.graph(of).at("nodes").items().size();
@@ -266,7 +266,7 @@ class Repeater {
       if (reads.back().graph != of) throw EditRefused("a stream is read in several parts of the program");
       first = std::min(first, static_cast<size_t>(reads.back().node));
     }
-    const std::string whole = added(of, first, {valueAt(reads.front()).second, mean});
+    const std::string whole = sumOf(of, first, {valueAt(reads.front()).second, mean});
     for (const DocumentRead& read : reads) see(read, whole);
   }
 
@@ -295,7 +295,7 @@ class Repeater {
 
  private:
   // The sum of these values, in front of a node.
-  [[nodiscard]] std::string added(int of, size_t before, const std::vector<std::string>& values) const {
+  [[nodiscard]] std::string sumOf(int of, size_t before, const std::vector<std::string>& values) const {
     if (values.size() == 1) return values.front();
     const auto& nodes = editor_.graph(of).at("nodes").items();
     Tape tape(program_.translation, editor_, of);

@@ -23,7 +23,7 @@ using journal::CarryMean;
 using torch::jit::Node;
 using torch::jit::Value;
 
-// What one body does for one edit.
+// Holds what one body does for one edit.
 struct Part {
   CarryMean mean;
   std::vector<Node*> calls;  // that return a part of the mean
