@@ -189,6 +189,7 @@ class TestCommands final : public test::ModelTest {
     escape();
     QTRY_VERIFY(!shown.session.busy());
     QCOMPARE(shown.session.selection()->current().norm, 2);
+    QTRY_VERIFY(work.graph()->view()->isLaidOut());  // else the next one stops the layout
     escape();
     QCOMPARE(shown.session.selection()->current().norm, -1);
   }
