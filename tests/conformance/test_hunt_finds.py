@@ -298,6 +298,31 @@ class NarrowAtOtherLengths(LinearAndNorm):
         return self.norm(self.first(x) + table)
 
 
+class AddsInside(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.norm, self.linear = torch.nn.LayerNorm(WIDTH), torch.nn.Linear(WIDTH, WIDTH, bias=False)
+
+    def forward(self, x):
+        return x + self.linear(self.norm(x))
+
+
+class TwoReadersOfASumInside(torch.nn.Module):
+    def __init__(self, written_out):
+        super().__init__()
+        self.first, self.part = torch.nn.Linear(WIDTH, WIDTH), AddsInside()
+        self.second, self.written_out = torch.nn.LayerNorm(WIDTH, bias=False), written_out
+
+    def forward(self, x):
+        stream = self.part(self.first(x))
+        if self.written_out:
+            centered = stream - stream.mean(-1, keepdim=True)
+            one = centered / torch.sqrt((centered * centered).mean(-1, keepdim=True) + 1e-5)
+        else:
+            one = torch.nn.functional.layer_norm(stream, [stream.size(-1)])
+        return one, self.second(stream)
+
+
 class HuntFinds(unittest.TestCase):
     def fold(self, made, *inputs, options=()):
         torch.manual_seed(5)
@@ -324,6 +349,12 @@ class HuntFinds(unittest.TestCase):
             for kind in (IntoAList,) if flavour == "primitives" else (IntoAList, IntoAListOfABranch):
                 status, result = self.fold(kind(), x, options=("--norm", flavour))
                 self.assertEqual((status, result["folded"], result["verify"]["exact"]), (0, 1, True), (kind, result))
+
+    def test_norms_of_one_sum_keep_their_order(self):
+        x = torch.randn(2, 3, WIDTH, dtype=torch.float64)
+        for written_out in (False, True):
+            status, result = self.fold(TwoReadersOfASumInside(written_out), x, options=("--norm", "fast"))
+            self.assertEqual((status, result["folded"], result["verify"]["exact"]), (0, 3, True), (written_out, result))
 
     def test_what_the_file_makes_infinite_is_not_dropped(self):
         x, ids = torch.randn(2, 3, WIDTH, dtype=torch.float64), torch.arange(6).view(2, 3)

@@ -31,6 +31,11 @@ std::optional<NormInputs> normInputs(const torch::jit::Node& node) {
   return std::nullopt;
 }
 
+// Every norm that is written out takes a root.
+bool isOfNorm(const torch::jit::Node& node) {
+  return normInputs(node) || node.kind() == c10::aten::sqrt || node.kind() == c10::aten::rsqrt;
+}
+
 bool isGiven(const graph::Node& norm, size_t operand) {
   return operand < norm.operands.size() && norm.operands[operand] != kNoValue;
 }
@@ -97,7 +102,8 @@ bool FusableNorms::canMoveUp(const SumWay& way, int norm) const {
   const int add = tracer_.programNode(first.frame, *first.from);
   if (add >= norm || program.node(add).block != program.node(norm).block) return false;
   for (int id = add + 1; id < norm; ++id) {
-    if (!onlyComputes(*program.node(id).node)) return false;
+    const torch::jit::Node& between = *program.node(id).node;
+    if (!onlyComputes(between) || isOfNorm(between)) return false;
   }
   // Code that runs in a fork of its own is not edited.
   for (int f = way.bodies[way.common].frame; program.frame(f).call != nullptr; f = program.frame(f).parent) {

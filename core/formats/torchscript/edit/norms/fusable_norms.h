@@ -28,6 +28,7 @@ class FusableNorms {
   // - it is over the last axis of a plain sum of two values of its own type and shape, gamma and beta too have that
   // type;
   // - add and norm run equally often, and nothing between them may write to memory or do anything else but compute;
+  // - no other norm runs between them: by their order the norms of a fold are paired with the original's;
   // - gamma and beta can be read where the add is, or handed to it by a caller;
   // - the op in the written file would be called as the norm is;
   // - no norm that was tried before has taken this add.
