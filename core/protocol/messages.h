@@ -377,8 +377,9 @@ struct FoldResult {
   std::vector<SizeCondition> holds_if;  // The folded norms' conditions.
   bool ok = false;                      // may be exported
   std::string reason;                   // why nothing was folded, or why it failed
+  std::string not_carried;              // why the plan that carries means, which was asked for, was left
 };
-NORMLENS_FIELDS(FoldResult, plan, fold_ms, verify, ok, reason, holds_if)
+NORMLENS_FIELDS(FoldResult, plan, fold_ms, verify, ok, reason, holds_if, not_carried)
 
 // ---- targets: NoParams -> Targets. What runs a file of the open model's format, and the norm that each loads.
 struct TargetInfo {

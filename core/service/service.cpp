@@ -210,14 +210,17 @@ Result<protocol::FoldResult> Service::fold(const protocol::FoldParams& params, c
   ASSIGN_OR_RETURN(auto planned, state_->plans->make(params.plan, flavour, task));
   protocol::FoldResult result;
   result.plan = state_->describe(planned);
-  const auto withoutCarriedMeans = [&] {
+  const auto withoutCarriedMeans = [&](std::string why) -> Result<protocol::FoldResult> {
     protocol::FoldParams other = params;
     other.plan.carry_means = false;
-    return fold(other, task);
+    ASSIGN_OR_RETURN(auto without, fold(other, task));
+    without.not_carried = std::move(why);
+    return without;
   };
   const bool carries = params.plan.carry_means && result.plan.means_carried > 0;
-  // No section has all parts of a mean.
-  if (carries && params.verify && state_->isProvedInSections(params)) return withoutCarriedMeans();
+  if (carries && params.verify && state_->isProvedInSections(params)) {
+    return withoutCarriedMeans("the model is proved in sections, of which none has all parts of a mean");
+  }
   if (result.plan.isEmpty() && planned.nothingFolds.empty()) {  // else the model refuses, in its own words
     result.reason = state_->layerNorms().empty() && params.plan.gamma == Gamma::Fold
                         ? "there is no LayerNorm in this model, and no RMSNorm whose weight can move"
@@ -238,7 +241,7 @@ Result<protocol::FoldResult> Service::fold(const protocol::FoldParams& params, c
     if (auto computed = (*folded)->computeWeights(task); !computed) folded = tl::unexpected(computed.error());
   }
   if (!folded) {
-    if (carries && folded.error().code == ErrorCode::Refused) return withoutCarriedMeans();
+    if (carries && folded.error().code == ErrorCode::Refused) return withoutCarriedMeans(folded.error().message);
     const auto without = state_->canDoWithout(folded.error(), task);
     if (without && *without) return fold(params, task);
     return tl::unexpected(without ? folded.error() : without.error());
@@ -255,7 +258,7 @@ Result<protocol::FoldResult> Service::fold(const protocol::FoldParams& params, c
   state_->foldOk = false;
   if (params.verify) {
     ASSIGN_OR_RETURN(const auto verification, state_->verify(foldPlan, task));
-    if (carries && verification.exact == false) return withoutCarriedMeans();
+    if (carries && verification.exact == false) return withoutCarriedMeans(whyNotProved(verification, "folded"));
     result.verify = describeVerification(verification);
     state_->noteRanks(verification.algebra.ranksMatter);
     result.ok = verification.exact.value_or(false);

@@ -82,6 +82,10 @@ class CarriedMeans(unittest.TestCase):
             again = ran(self, "fold", original, "--plan", plan, "-o", out)
             self.assertTrue(again["verify"]["exact"], again)
             self.assertEqual(again["means_carried"], report["means_carried"])
+            if suffix == ".onnx":
+                whole = ran(self, "fold", original, "--carry-mean", "--proof", "sections", "-o", out)
+                self.assertEqual(whole["means_carried"], 0)
+                self.assertIn("sections", whole["not_carried"])
             return report
 
     def test_every_norm_of_a_vision_tower_folds(self):

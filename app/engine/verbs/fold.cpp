@@ -83,6 +83,7 @@ void printRange(const FoldOutcome& outcome, Console& console) {
 void printOutcome(const std::string& model, const protocol::Analysis& analysis, const FoldOutcome& outcome,
                   Console& console) {
   console.print(model + ": " + foldSummary(outcome.fold.plan));
+  if (!outcome.fold.not_carried.empty()) console.print("  no mean is carried: " + outcome.fold.not_carried);
   if (outcome.fold.plan.prices.rows > 0) printPrices(outcome.fold.plan.prices, console);
   for (const auto& condition : outcome.fold.holds_if) console.print("  holds if " + asText(condition));
   for (const auto& norm : analysis.norms) {
@@ -332,11 +333,12 @@ Exit foldFolder(const CLI::App& app, const FoldOptions& options, Console& consol
     const std::string name = option->get_name();
     if (option->count() == 0 || name == "model" || name == "--output" || name == "--help") continue;
     const bool isFlag = name == "--trust-remote-code" || name == "--json" || name == "--quiet";
-    if (!isFlag && name != "--policy" && name != "--max-growth") {
+    if (!isFlag && name != "--policy" && name != "--max-growth" && name != "--gamma") {
       return console.fail({ErrorCode::Usage, name + " is for files",
-                           "a folder takes --policy, --max-growth, --trust-remote-code, --json and --quiet"});
+                           "a folder takes --policy, --max-growth, --gamma, --trust-remote-code, --json and --quiet"});
     }
     words.push_back(name);
+    if (name == "--gamma") words.emplace_back(nameOf(options.gamma));
     if (name == "--policy") words.emplace_back(nameOf(options.policy));
     if (name == "--max-growth") words.push_back(formatted("%g", options.maxGrowth));
   }

@@ -304,6 +304,7 @@ json foldReport(const protocol::Analysis& analysis, const FoldOutcome& outcome) 
           {"bytes_centered", plan.bytes_centered},
           {"shifts_absorbed", plan.shifts_absorbed},
           {"means_carried", plan.means_carried},
+          {"not_carried", orNull(outcome.fold.not_carried)},
           {"gains_absorbed", plan.gains_absorbed},
           {"bytes_grown", plan.bytes_grown},
           {"gap", toJson(plan.gap)},
