@@ -231,6 +231,21 @@ class Written(Checkpoint):
         self.assertEqual(self.command(self.source, "-o", self.output)[0], 0)
         self.assertFalse(self.output.exists())
 
+    def test_weights_of_norms_move_into_the_linear_layers(self):
+        """LLaMA's class stays as it is; GPT-2's gets RMSNorms, and its last norm, behind which a tied head has no bias, keeps both."""
+        for name, moved, has_code in (("LlamaForCausalLM", 5, False), ("GPT2LMHeadModel", 4, True)):
+            with self.subTest(name), tempfile.TemporaryDirectory() as made:
+                source, output = pathlib.Path(made) / "source", pathlib.Path(made) / "folded"
+                original = model_of(name, torch.float64)
+                saved(original, source)
+                self.assertEqual(self.command(source, "-o", output, "--gamma", "fold", "--quiet")[0], 0)
+                gammas = [tensor for tensor_name, tensor in tensors_of(output).items() if "ln_" in tensor_name or "norm" in tensor_name]
+                gammas = [tensor for tensor in gammas if bool((tensor == 1).all())]
+                self.assertEqual((len(gammas), (output / "modeling_normlens.py").exists()), (moved, has_code))
+                self.assertEqual("auto_map" in json.loads((output / "config.json").read_text()), has_code)
+                for code_ in {False, has_code}:
+                    assert_equal_in_float64(self, loaded(self, output, LM, torch.float64, code_), original, IDS)
+
     def test_the_command_prints_the_report(self):
         saved(gpt2(), self.source)
         status, text, _ = self.command(self.source, "-o", self.output, "--json")

@@ -16,6 +16,7 @@ def fold_folder(
     *,
     policy: str = "free",
     max_growth: float = 10,
+    gamma: str = "keep",
     trust_remote_code: bool = False,
     time_limit: float = 0,
     engine: Optional[Path] = None,
@@ -29,9 +30,11 @@ def fold_folder(
     report.output is None.
 
     output: gets config.json, the files of tokenizers and processors, the weights as safetensors in the types, under the
-        names and in the shards that they had, and modeling_normlens.py with the class of the fold. It must be new or empty.
+        names and in the shards that they had, and modeling_normlens.py with the class of the fold, where it differs from the
+        unchanged one. It must be new or empty.
     policy: "free" centers weights alone. With "balanced" or "all" the class of the fold may center a module's output too.
     trust_remote_code: whether Python files of the folder are run, and copied. Without it no code of the folder runs.
+    gamma: "fold" also moves the weights (γ) of RMSNorms, old and new, into the linear layers behind them; the files have ones.
     max_growth, time_limit, engine, progress: as for normlens.fold.
 
     Raises FolderRefused where the folder cannot be read safely or is of another kind, NotEqual, and what normlens.fold does.
@@ -39,4 +42,5 @@ def fold_folder(
     from normlens.checkpoint.folder import fold
 
     asking = {"engine": engine, "progress": progress, "time_limit": time_limit}
-    return fold(pathlib.Path(folder), pathlib.Path(output), policy, max_growth, trust_remote_code, asking)
+    wanted = {"policy": policy, "max_growth_percent": max_growth, "gamma": gamma}
+    return fold(pathlib.Path(folder), pathlib.Path(output), wanted, trust_remote_code, asking)

@@ -23,6 +23,7 @@ def _words(given: Optional[List[str]]) -> argparse.Namespace:
     words.add_argument("-o", "--output", metavar="OUT_DIR", required=True, help="the folder to write; it must be new or empty")
     words.add_argument("--policy", default="free", choices=("free", "balanced", "all"), help="default: free")
     words.add_argument("--max-growth", metavar="PERCENT", type=float, default=10, help="by which copies may enlarge the weights")
+    words.add_argument("--gamma", default="keep", choices=("keep", "fold"), help="move weights of RMSNorms into linear layers")
     words.add_argument("--trust-remote-code", action="store_true", help="run Python files of HF_DIR, and copy them")
     words.add_argument("--quiet", action="store_true", help="print errors only")
     words.add_argument("--json", action="store_true", help="print the report as JSON")
@@ -51,6 +52,7 @@ def main(given: Optional[List[str]] = None) -> int:
             words.output,
             policy=words.policy,
             max_growth=words.max_growth,
+            gamma=words.gamma,
             trust_remote_code=words.trust_remote_code,
         )
     except NormLensError as error:

@@ -39,8 +39,8 @@ model = with_rms_norms(model)
 """
 
 
-def fold(folder: pathlib.Path, output: pathlib.Path, policy: str, max_growth: float, trusted: bool, asking: Json) -> ChangeReport:
-    """As normlens.fold_folder. asking: keywords of normlens.analyzing.opened."""
+def fold(folder: pathlib.Path, output: pathlib.Path, wanted: Json, trusted: bool, asking: Json) -> ChangeReport:
+    """As normlens.fold_folder. wanted: PlanParams. asking: keywords of normlens.analyzing.opened."""
     _check_output(folder, output)
     source = read_source(folder, trusted)
     if any(path.stem == MODULE for path in source.code):
@@ -50,17 +50,16 @@ def fold(folder: pathlib.Path, output: pathlib.Path, policy: str, max_growth: fl
         model = library.make(source.config, source.tensors, source.widest())
         inputs, target = library.example(model), copy.deepcopy(model)
         before = dict(target.named_parameters(remove_duplicate=False))
-        wanted = {"policy": policy, "max_growth_percent": max_growth}
         _, done, _, report = folded_into(lambda: target, model, inputs, wanted, asking)
         what = changed(target, report.folded, before)
         report = dataclasses.replace(report, source=str(folder), norms=_states(report, what))
-        if done.exact is None or not what.norms:
+        if done.exact is None or (report.folded and not what.norms):
             return report
         _check_buffers(done.exact, model)
         exact = _state(done.exact, model, set(report.folded) - set(what.norms))
         with _written(output) as made:
             _write(made, source, library, target, model, exact, what, done)
-            result = judged(made, library, source, exact, inputs)
+            result = judged(made, library, source, exact, inputs, bool(what.norms))
     notes = (*report.notes, result.moved(source.stored()))
     return dataclasses.replace(report, checks=(*report.checks, *result.checks), notes=notes, output=output)
 
@@ -134,11 +133,13 @@ def _write(
     tensors = library.file_names(model, exact, names)
     biases = library.file_names(model, {name: exact[name] for name in what.absorbed}, names)
     what = dataclasses.replace(what, absorbed=sorted({*what.absorbed, *biases}))
-    config = library.settings(folded, source.config)
+    config = library.settings(folded, source.config, bool(what.norms))
     _write_tensors(made, source, tensors, bool(done.untied))
     for path in (*source.copied, *source.code):
         shutil.copyfile(path, made / path.name)
     (made / "config.json").write_text(json.dumps(config, indent=2) + "\n", encoding="utf-8")
+    if not what.norms:
+        return
     code = code_of(library.name, library.base, library.imports, what)
     (made / f"{MODULE}.py").write_text(code, encoding="utf-8")
     if not library.base:

@@ -141,7 +141,7 @@ class Transformers:
             found[other if name not in held and other in held else name] = tensor
         return found
 
-    def settings(self, folded: Any, config: Json) -> Json:
+    def settings(self, folded: Any, config: Json, has_code: bool) -> Json:
         """config.json of the folded checkpoint: the original's, with ties as they are now, and the class of the fold."""
         new = {name: value for name, value in config.items() if name != "transformers_weights"}
         before = self._settings(config)
@@ -150,6 +150,8 @@ class Transformers:
             if getattr(one, "tie_word_embeddings", False) and not getattr(now, "tie_word_embeddings", True):
                 untied = {"tie_word_embeddings": False}
                 new.update({path: {**(config.get(path) or {}), **untied}} if path else untied)
+        if not has_code:
+            return new
         return {**new, "auto_map": {**self._map, **{auto: f"{MODULE}.{self.name}" for auto in self._autos}}}
 
 
@@ -212,7 +214,7 @@ class Timm:
     def file_names(self, model: nn.Module, state: Tensors, held: Collection[str]) -> Dict[str, torch.Tensor]:
         return dict(state)
 
-    def settings(self, folded: nn.Module, config: Json) -> Json:
+    def settings(self, folded: nn.Module, config: Json, has_code: bool) -> Json:
         return config
 
 
