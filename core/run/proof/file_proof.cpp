@@ -298,8 +298,7 @@ class FileProof {
     const bool aligned = output >= outputs && trial.inner[output - outputs].alignment != Alignment::None;
     const double epsilon = aligned ? machineEpsilon(type_) : epsilonOf(a.dtype);
     if (diff.telling && output < exact.size()) {
-      if (auto rows = rowErrors(a, b, &exact[output].view))
-        return Judged{diff, std::move(*rows), epsilon, true};
+      if (auto rows = rowErrors(a, b, &exact[output].view)) return Judged{diff, std::move(*rows), epsilon, true};
     }
     return rowErrors(a, b, nullptr).map([&](std::vector<RowErrors> rows) {
       return Judged{diff, std::move(rows), epsilon};
