@@ -9,6 +9,8 @@
 #include "core/base/formatted.h"
 #include "core/run/compare/compare_models.h"
 #include "core/run/compare/norm_order.h"
+#include "core/run/inputs/draw.h"
+#include "core/run/inputs/other_sizes.h"
 #include "core/run/tensors.h"
 #include "core/service/describe/certificate.h"
 
@@ -21,37 +23,121 @@ using run::NormPartner;
 constexpr int kBatches = 3;
 constexpr double kRoundings = 2;  // of the mean magnitude: rounded numbers have half of one at most
 
-// Names the part of the norm itself that explains outputs that differ.
-std::string differenceOf(const graph::Graph& a, const EitherNorm& normA, const graph::Graph& b,
-                         const EitherNorm& normB) {
+// Names a part of the norm itself that no fold changes, whether or not the outputs show it on these inputs; "": none.
+// type: the coarser one of the files.
+std::string changedPart(const graph::Graph& a, const EitherNorm& normA, const graph::Graph& b, const EitherNorm& normB,
+                        graph::DType type) {
   const auto numbers = [](const graph::Graph& graph, graph::ValueId value) -> std::vector<double> {
     const auto constant = value == graph::kNoValue ? graph::kNone : graph.value(value).constant;
     return constant == graph::kNone ? std::vector<double>()
                                     : graph::toDoubles(graph.constant(constant).view).value_or(std::vector<double>());
   };
   const auto &partsA = normA.parts(), &partsB = normB.parts();
-  constexpr double kSameEps = 1e-6;
-  if (std::abs(partsA.eps - partsB.eps) > kSameEps * partsA.eps)
+  // An epsilon is stored in the type of either file, of which float16 has none below 6e-8.
+  constexpr double kSameEps = 1e-6, kLeastFloat16 = 6e-8;
+  const double rounding = kRoundings * run::machineEpsilon(type);
+  const double least = type == graph::DType::Float16 ? kLeastFloat16 : 0;
+  if (std::abs(partsA.eps - partsB.eps) > std::max(std::max(kSameEps, rounding) * partsA.eps, least))
     return formatted("its epsilon is %.3g, not %.3g", partsB.eps, partsA.eps);
   if (!partsA.axes.empty() && !partsB.axes.empty() && partsA.axes != partsB.axes) return "it is taken over other axes";
-  const auto gammaA = numbers(a, partsA.gamma), gammaB = numbers(b, partsB.gamma);
-  if (!gammaA.empty() && gammaA.size() == gammaB.size() && gammaA != gammaB) return "its scale is another";
-  return "its outputs differ";
+  // The numbers stay, or moved into the linear layers behind the norm.
+  const auto changed = [&](graph::ValueId valueA, graph::ValueId valueB, double moved) {
+    const auto before = numbers(a, valueA), after = numbers(b, valueB);
+    if (before.empty() || before.size() != after.size()) return false;
+    const auto same = [&](double x, double y) { return std::abs(x - y) <= rounding * std::abs(x) || x == y; };
+    return !std::ranges::equal(before, after, same) &&
+           !std::ranges::all_of(after, [&](double each) { return each == moved; });
+  };
+  if (changed(partsA.gamma, partsB.gamma, 1)) return "its scale is another";
+  if (changed(partsA.beta, partsB.beta, 0)) return "its shift is another";
+  return {};
+}
+
+// Limits holds how far a right fold may be off in float64, by the rounding of its weights to their type: 256 roundings,
+// and of a half type no more than six times what the original itself is off by in that type.
+class Limits {
+ public:
+  Limits(graph::DType type, double most) : type_(type), most_(most) {}
+
+  // Errors: Cancelled. Where the original does not run in the half type, the limits stay.
+  Status measure(const formats::Model& original, const std::vector<analysis::LayerNorm>& norms,
+                 const formats::Model& exact, const std::vector<formats::Tensors>& batches, const Task& task) {
+    if (type_ != graph::DType::Float16 && type_ != graph::DType::BFloat16) return {};
+    const auto own = run::inType(original, original, type_);
+    if (!own) return {};
+    const auto diff = run::diffModels(*own->a, norms, exact, batches, {}, task);
+    RETURN_IF_ERROR(task.check());
+    if (!diff) return {};
+    constexpr double kTimes = 6, kFewRoundings = 4;
+    const double few = std::min(most_, kFewRoundings * run::machineEpsilon(type_));
+    for (const run::DiffRow& row : diff->rows) {
+      const double limit = std::clamp(kTimes * row.diff.maxRel, few, most_);
+      if (row.kind == run::SiteKind::NormOutput) norms_.emplace(row.norm, limit);
+      if (row.kind == run::SiteKind::Output) outputs_.emplace(row.output, limit);
+    }
+    return {};
+  }
+
+  [[nodiscard]] graph::DType type() const { return type_; }
+  [[nodiscard]] double ofNorm(int norm) const { return limitIn(norms_, norm); }
+  [[nodiscard]] double ofOutput(int output) const { return limitIn(outputs_, output); }
+
+ private:
+  [[nodiscard]] double limitIn(const std::unordered_map<int, double>& limits, int key) const {
+    const auto found = limits.find(key);
+    return found == limits.end() ? most_ : found->second;
+  }
+
+  graph::DType type_;
+  double most_;
+  std::unordered_map<int, double> norms_, outputs_;
+};
+
+// OtherSizes holds sets of inputs of other sizes, which the original takes, and why the other model does not take one.
+struct OtherSizes {
+  std::vector<formats::Tensors> batches;
+  std::string refused;
+};
+
+Result<OtherSizes> atOtherSizes(const run::ModelPair& exact, const formats::Tensors& inputs,
+                                const std::vector<std::vector<int>>& freeAxes, const Task& task) {
+  OtherSizes others;
+  std::vector<std::vector<graph::Shape>> tried;
+  for (const run::SizeTrials& trials : run::otherSizes(run::shapesOf(inputs), freeAxes)) {
+    for (const auto& shapes : trials) {
+      if (std::ranges::find(tried, shapes) != tried.end()) continue;
+      tried.push_back(shapes);
+      auto drawn = run::drawLike(inputs, shapes, 1);
+      const bool taken = drawn && exact.a->run(*drawn, task);
+      RETURN_IF_ERROR(task.check());
+      if (!taken) continue;
+      const auto ran = exact.b->run(*drawn, task);
+      RETURN_IF_ERROR(task.check());
+      if (!ran) {
+        others.refused = "it fails at other sizes of the inputs, which the original takes: " + ran.error().message;
+        return others;
+      }
+      others.batches.push_back(std::move(*drawn));
+      break;
+    }
+  }
+  return others;
 }
 
 JudgedNorm judge(const NormPartner& partner, const graph::Graph& a, const graph::Graph& b,
-                 const analysis::HeldMean* held, std::optional<double> maxRel, double limit) {
+                 const analysis::HeldMean* held, std::optional<double> maxRel, const Limits& limits) {
   JudgedNorm judged{partner.norm->title, {}, FoldJudgement::Missing, {}, {}, maxRel};
   if (!partner.exists()) {
     judged.reason = "the models have different numbers of norms, and none there has its name";
     return judged;
   }
   judged.partner = partner.other.name();
-  const bool differs = maxRel && !(*maxRel <= limit);
+  const bool differs = maxRel && !(*maxRel <= limits.ofNorm(partner.norm->index));
   const std::string mean = held == nullptr || held->isZero ? "" : "its input is not zero-mean: " + held->reason;
-  if (differs) {
+  const std::string part = changedPart(a, {partner.norm, nullptr}, b, partner.other, limits.type());
+  if (differs || (mean.empty() && !part.empty())) {
     judged.judgement = FoldJudgement::Wrong;
-    judged.reason = !mean.empty() ? mean : differenceOf(a, {partner.norm, nullptr}, b, partner.other);
+    judged.reason = !mean.empty() ? mean : !part.empty() ? part : "its outputs differ";
   } else if (!maxRel || !mean.empty()) {
     judged.judgement = FoldJudgement::NotShown;
     judged.reason = mean.empty() ? "the inputs do not reach it, or its outputs have nothing to compare" : mean;
@@ -73,7 +159,7 @@ const char* nameOf(FoldJudgement judgement) {
 
 bool JudgedFold::isRight() const {
   const bool folds = std::ranges::count(norms, FoldJudgement::Right, &JudgedNorm::judgement) > 0;
-  return folds && isTelling && !outputsDiffer && firstWrong() == nullptr;
+  return folds && isTelling && !outputsDiffer && refused.empty() && firstWrong() == nullptr;
 }
 
 const JudgedNorm* JudgedFold::firstWrong() const {
@@ -84,7 +170,7 @@ const JudgedNorm* JudgedFold::firstWrong() const {
 }
 
 Result<JudgedFold> judgeFold(const formats::Model& original, formats::Model& folded, const formats::Tensors& inputs,
-                             const Task& task) {
+                             const std::vector<std::vector<int>>& freeAxes, const Task& task) {
   RETURN_IF_ERROR(folded.probe(inputs, task));
   const graph::Graph &a = original.graph(), &b = folded.graph();
   const analysis::Norms normsOfA = analysis::findNorms(a), normsOfB = analysis::findNorms(b);
@@ -96,10 +182,14 @@ Result<JudgedFold> judgeFold(const formats::Model& original, formats::Model& fol
   const auto tolerance = [](graph::DType dtype) { return kRoundings * run::machineEpsilon(dtype); };
   ASSIGN_OR_RETURN(const auto held, analysis::heldMeans(b, folds, tolerance, task));
   ASSIGN_OR_RETURN(const auto exact, run::inType(original, folded, graph::DType::Float64));
-  ASSIGN_OR_RETURN(const auto batches, run::batchesLike(inputs, kBatches, 1));
+  ASSIGN_OR_RETURN(auto batches, run::batchesLike(inputs, kBatches, 1));
+  Limits limits(run::coarserType(original.facts().dtype, folded.facts().dtype), exact.limit);
+  RETURN_IF_ERROR(limits.measure(original, normsOfA.layerNorms, *exact.a, batches, task));
+  ASSIGN_OR_RETURN(auto others, atOtherSizes(exact, inputs, freeAxes, task));
+  std::ranges::move(others.batches, std::back_inserter(batches));
   ASSIGN_OR_RETURN(const auto diff, run::diffModels(*exact.a, normsOfA.layerNorms, *exact.b, batches, {}, task));
   JudgedFold judged;
-  judged.limit = exact.limit;
+  judged.refused = std::move(others.refused);
   judged.batches = diff.batches;
   std::unordered_map<int, double> byNorm;
   for (const run::DiffRow& row : diff.rows) {
@@ -107,8 +197,10 @@ Result<JudgedFold> judgeFold(const formats::Model& original, formats::Model& fol
     if (row.kind == run::SiteKind::NormOutput && compared) byNorm.emplace(row.norm, row.diff.maxRel);
     if (row.kind != run::SiteKind::Output) continue;
     judged.isTelling = judged.isTelling || compared;
+    const double limit = limits.ofOutput(row.output);
     judged.maxRel = std::max(judged.maxRel, row.diff.maxRel);
-    judged.outputsDiffer = judged.outputsDiffer || !(row.diff.maxRel <= judged.limit);
+    judged.limit = std::max(judged.limit, limit);
+    judged.outputsDiffer = judged.outputsDiffer || !(row.diff.maxRel <= limit);
   }
   int fold = 0;
   std::vector<CertifiedNorm> certified;
@@ -117,7 +209,7 @@ Result<JudgedFold> judgeFold(const formats::Model& original, formats::Model& fol
     const analysis::HeldMean* const mean = place >= 0 ? &held.norms[static_cast<size_t>(place)] : nullptr;
     const auto seen = byNorm.find(partner.norm->index);
     const auto maxRel = seen == byNorm.end() ? std::nullopt : std::optional(seen->second);
-    judged.norms.push_back(judge(partner, a, b, mean, maxRel, judged.limit));
+    judged.norms.push_back(judge(partner, a, b, mean, maxRel, limits));
     if (judged.norms.back().judgement == FoldJudgement::Right)
       certified.push_back({partner.norm->title, partner.other.rms, held.claims.root(place)});
   }

@@ -37,6 +37,7 @@ struct JudgedFold {
   double maxRel = 0, limit = 0;  // of the outputs in float64
   int batches = 0;               // that were compared
   bool outputsDiffer = false;
+  std::string refused;                       // why the other model does not take inputs that the first one takes
   bool isTelling = false;                    // some floating-point output was compared
   std::string certificate;                   // of the norms that are right: see describe/certificate.h
   std::vector<std::filesystem::path> files;  // of the other model
@@ -46,9 +47,11 @@ struct JudgedFold {
   [[nodiscard]] const JudgedNorm* firstWrong() const;  // or missing, or not shown; nullptr: none
 };
 
-// `original` has been probed with `inputs`; `folded` is probed with them here. Errors: those of running either in
+// `original` has been probed with `inputs`; `folded` is probed with them here. freeAxes: as for run::otherSizes().
+// Errors: those of running either in
 // float64, BadInput where the outputs do not fit each other, Cancelled.
 [[nodiscard]] Result<JudgedFold> judgeFold(const formats::Model& original, formats::Model& folded,
-                                           const formats::Tensors& inputs, const Task& task);
+                                           const formats::Tensors& inputs,
+                                           const std::vector<std::vector<int>>& freeAxes, const Task& task);
 
 }  // namespace normlens::service

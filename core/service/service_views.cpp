@@ -181,7 +181,7 @@ Result<protocol::DiffResult> Service::diff(const protocol::DiffParams& params, c
 Result<JudgedFold> Service::judgeFold(const std::string& path, const Task& task) const {
   RETURN_IF_ERROR(state_->needInputs());
   ASSIGN_OR_RETURN(const auto other, formats::openModel(path, task, state_->besides));
-  return service::judgeFold(*state_->model, *other, state_->inputs.tensors, task);
+  return service::judgeFold(*state_->model, *other, state_->inputs.tensors, state_->inputs.freeAxes, task);
 }
 
 Result<protocol::Targets> Service::targets() const {

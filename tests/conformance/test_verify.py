@@ -138,6 +138,7 @@ class Verify(unittest.TestCase):
             "a weight left out": ({"leave_out": ("downs.1.weight",)}, 2, "zero-mean"),
             "a column off by little": ({"change": column}, 2, "zero-mean"),
             "another epsilon": ({"eps": 1e-2}, 0, "epsilon"),
+            "an epsilon that these inputs do not show": ({"eps": 1.1e-5}, 0, "epsilon"),
             "gamma changed": ({"change": gamma}, 1, ""),
             "its input shifted": ({"change": shifted}, 2, "zero-mean"),
         }
@@ -261,6 +262,44 @@ class Verify(unittest.TestCase):
         for name, right in (("half_folded", True), ("half_swapped", False)):
             _, result, _ = engine("verify", self.folder / "half.pt", self.folder / f"{name}.pt")
             self.assertIs(result["right"], right, result)
+
+    def test_a_half_type_excuses_no_other_scale(self):
+        model = self.by_hand().half()
+        self.write(self.model().half(), "a_half")
+        self.write(model, "half")
+        with torch.no_grad():
+            model.norms[1].weight[3] *= 1.02
+        self.write(model, "half_scaled")
+        for suffix in (".pt", ".onnx"):
+            self.assertTrue(self.verdicts(suffix, f"half{suffix}", "a_half")["right"])
+            result = self.verdicts(suffix, f"half_scaled{suffix}", "a_half")
+            self.assertIn("scale", result["norms"][1]["reason"], result)
+
+    def test_other_sizes(self):
+        """What is wrong at other lengths, or fails there, is no fold of a model that takes them."""
+        path, folded = self.folder / "sizes.onnx", self.folder / "sizes_folded.onnx"
+        axes = {"ids": {0: "batch", 1: "length"}}
+        torch.onnx.export(self.model(), (self.ids,), path, input_names=["ids"], dynamic_axes=axes, opset_version=17, dynamo=False)
+        status, _, errors = engine("fold", path, "-o", folded, "--inputs", self.folder / "ids.npz")
+        self.assertEqual(status, 0, errors)
+        self.assertTrue(self.verdicts(".onnx", folded.name, "sizes")["right"])
+        for kind in ("differs", "fails"):
+            model = onnx.load(folded)
+            graph, node = model.graph, onnx.helper.make_node
+            out = graph.output[0].name
+            last = next(each for each in graph.node if out in each.output)
+            last.output[list(last.output).index(out)] = "right"
+            graph.initializer.append(numpy_helper.from_array(numpy.array([7]), "seven"))
+            graph.initializer.append(numpy_helper.from_array(numpy.array([2, 7, -1]), "shape"))
+            graph.node.extend({
+                "differs": [node("Shape", ["ids"], ["size"], start=1, end=2), node("Equal", ["size", "seven"], ["same"]),
+                            node("Neg", ["right"], ["wrong"]), node("Where", ["same", "right", "wrong"], [out])],
+                "fails": [node("Reshape", ["right", "shape"], [out])],
+            }[kind])
+            onnx.save(model, self.folder / f"{kind}.onnx")
+            result = self.verdicts(".onnx", f"{kind}.onnx", "sizes")
+            self.assertFalse(result["right"], kind)
+            self.assertEqual(result["refused"] is not None, kind == "fails", result)
 
     def test_nothing_folded(self):
         result = self.verdicts(".pt", "a.pt")

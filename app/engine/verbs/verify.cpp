@@ -44,6 +44,7 @@ void print(const VerifyOptions& options, const JudgedFold& judged, Console& cons
   for (const JudgedNorm& norm : judged.norms) {
     if (!norm.reason.empty()) console.print("  " + norm.name + ": " + norm.reason);
   }
+  if (!judged.refused.empty()) console.print("  " + judged.refused);
   console.print(formatted("  outputs differ by %.2g in float64, the limit is %.2g; sets of inputs: %d", judged.maxRel,
                           judged.limit, judged.batches));
 }
@@ -62,6 +63,7 @@ json reportOf(const JudgedFold& judged) {
   return {{"right", judged.isRight()},
           {"norms", std::move(norms)},
           {"first_wrong", first != nullptr ? json(first->name) : json(nullptr)},
+          {"refused", judged.refused.empty() ? json(nullptr) : json(judged.refused)},
           {"max_rel", protocol::toJson(judged.maxRel)},
           {"limit", judged.limit},
           {"batches", judged.batches}};
