@@ -10,6 +10,7 @@ import json
 import pathlib
 import random
 import shutil
+import struct
 import subprocess
 import sys
 import tempfile
@@ -448,7 +449,14 @@ class Broken(Folder):
                     loaded = onnx.load(folded)
                     self.inserted(make)(loaded.graph)
                     onnx.save(loaded, folded)
-                    self.assert_holds(folded, certificates.certificate(folded, {}, {**self.shapes[Text], "inner": [2, 6, WIDTH]}))
+                    certificate = certificates.certificate(folded, {}, {**self.shapes[Text], "inner": [2, 6, WIDTH]})
+                    self.assert_holds(folded, certificate)
+                    for name, array in held.items():  # that a caller may set; one number for a row is none of the norm's channels
+                        if np.shape(array)[-1] == 1:
+                            continue
+                        loaded.graph.input.append(helper.make_tensor_value_info(name, 1, np.shape(array)))
+                        onnx.save(loaded, folded)
+                        self.assert_refused(folded, certificates.signed(folded, certificate), "does not keep it")
 
     def test_an_operand_more(self):
         """What is added is no zero-mean value, whether the certificate is silent or claims it."""
@@ -603,14 +611,22 @@ class Broken(Folder):
             spec = next(s for s in model["signature"]["input_specs"] if s["parameter"]["parameter_name"] == "square.weight")
             spec["parameter"]["parameter_name"] = "up.weight"
 
+        def learns(model):
+            node = nodes(model, "dropout")[0]
+            node["target"], node["inputs"][2]["name"] = "torch.ops.aten.batch_norm.default", "training"
+            training_of(node)
+
+        def training_of(node):
+            node["inputs"][2]["arg"]["as_bool"] = True
+
         def training(model):
-            nodes(model, "dropout")[0]["inputs"][2]["arg"]["as_bool"] = True
+            training_of(nodes(model, "dropout")[0])
 
         for change, text in ((another_op("add", "maximum.default"), "says aten.add.Tensor"), (another_op("add", "add_.Tensor"), "in place"),
                              (another_op("add", "add.Tensor_out"), "in place"),
                              (another_op("rms_norm", "layer_norm.default"), "a LayerNorm, which subtracts the mean"), (other_weight, "p_up_weight does not make the norm's channels"),
                              (other_operand, "rests on tanh"), (other_norm, "no RMS norm"), (other_place, "p_square_weight does not make the norm's channels"),
-                             (training, "drops elements at random")):
+                             (training, "drops elements at random"), (learns, "changes a constant when it runs")):
             with self.subTest(text=text):
                 folded, certificate = self.copied(Text, "pt2")
                 self.rewritten(folded, change)
@@ -657,6 +673,38 @@ class Broken(Folder):
         self.assertGreater(found, 5)
 
     # Hostile files.
+
+    def test_small_files_take_little_time_and_memory(self):
+        def listed(inner, value):
+            shapes = [helper.make_node("Concat", [f"c{i}", f"c{i}"], [f"c{i + 1}"], axis=0) for i in range(40)]
+            return [*shapes, helper.make_node("Reshape", [inner, "c40"], [value])], {"c0": np.array([-1])}
+
+        value = self.made[Text, "onnx"][1]["norms"][0]["input"]
+        self.refused("does not keep it", self.inserted(listed), claim={value: {"op": "Reshape"}})
+
+        def axes(graph):
+            graph.initializer.append(helper.make_tensor("many", 7, [1] * 100000, [1]))
+
+        folded, certificate = self.copied()
+        loaded = onnx.load(folded)
+        axes(loaded.graph)
+        onnx.save(loaded, folded)
+        self.assert_refused(folded, certificates.signed(folded, certificate), "too many axes", 3)
+        self.refused("is too long", norm={"shape": [4096, 4096, WIDTH]})
+
+        folded = self.folder / "folded.pt"
+        nested = b")" + 60 * b"2\x86"  # a tuple of the one before, twice
+        for made in (b"\x80\x05\x96" + struct.pack("<Q", 8 << 30) + b".", b"\x80\x02}" + nested + b"K\x01s.",
+                     b"\x80\x05\x8f(" + nested + b"\x90.", b"\x80\x02ctorch._utils\n_rebuild_tensor_v2\n(" + nested + b"K\x00))tR."):
+            with zipfile.ZipFile(folded, "w") as archive:
+                archive.writestr("m/data.pkl", made)
+            broken = {**certificate, "format": "torchscript", "data": []}
+            self.assert_refused(folded, certificates.signed(folded, broken), "not read", 3)
+        folded = self.folder / "folded.pt2"
+        with zipfile.ZipFile(folded, "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr("m/archive_format", "pt2")
+            archive.writestr("m/models/model.json", "[" + "[]," * (1 << 23) + "[]]")
+        self.assert_refused(folded, certificates.signed(folded, {**certificate, "format": "pt2"}), "too many lists", 3)
 
     def test_damage_ends_with_a_sentence(self):
         draw = random.Random(5)

@@ -284,6 +284,27 @@ class Timm(Checkpoint):
                 normlens.fold_folder(self.source, self.output)
 
 
+    def test_what_config_json_describes(self):
+        self.source.mkdir()
+        model = timm.create_model("vit_tiny_patch16_224", img_size=32, patch_size=8, embed_dim=24, depth=2, num_heads=2, num_classes=5)
+        save_file(model.state_dict(), self.source / WEIGHTS)
+        sizes = {"img_size": 32, "patch_size": 8, "embed_dim": 24, "depth": 2, "num_heads": 2}
+        for said, arguments, image in (
+            ("describes a model of more than", {"embed_dim": 24000}, [3, 32, 32]),
+            ("describes a model of more than", {"depth": 10**7}, [3, 32, 32]),
+            ("which is too large to try", {}, [3, 200000, 200000]),
+            ("which is not one of an image", {}, ["3", "a", "b"]),
+            ("which is not one of an image", {}, 224),
+        ):
+            with self.subTest(arguments=arguments, image=image):
+                config = {"architecture": "vit_tiny_patch16_224", "num_classes": 5, "model_args": {**sizes, **arguments}}
+                config["pretrained_cfg"] = {"input_size": image}
+                (self.source / "config.json").write_text(json.dumps(config))
+                status, _, errors = self.command(self.source, "-o", self.output)
+                self.assertEqual((status, self.output.exists()), (3, False), errors)
+                self.assertIn(said, errors)
+
+
 class Runs:
     """Leaves a file behind when it is unpickled."""
 

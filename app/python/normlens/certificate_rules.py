@@ -10,16 +10,16 @@ import math
 import numpy as np
 
 if __package__:
-    from .certified_file import Refused, need
+    from .certified_file import Refused, few, need
 else:
-    from certified_file import Refused, need
+    from certified_file import Refused, few, need
 
 EPS = {"f8": 2.0**-52, "f4": 2.0**-23, "f2": 2.0**-10, "bf": 2.0**-7}  # of the types that a weight may have
 MIXED = "it mixes the norm's channels"
 
 
 def length_of(factors):
-    return math.prod(size for size, *_ in factors)
+    return math.prod(size for size, *_ in few(factors))
 
 
 def labels_of(factors):

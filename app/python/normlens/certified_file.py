@@ -1,16 +1,11 @@
-"""Reads a folded file for check_certificate.py: the nodes and constants of .onnx and .pt2, the tensors of .pt.
+"""Reads a folded file for check_certificate.py: the nodes and constants of .onnx and .pt2, the records of .pt.
 
-It shares no code with the engine, and needs numpy alone: protobuf's wire format, the JSON of a .pt2 file and the pickle
-of a .pt file are read here. Nothing that a file names is looked up or run. Declared shapes are taken as they are.
+It shares no code with the engine, and needs numpy alone: protobuf's wire format and the JSON of a .pt2 file are read
+here. Nothing that a file names is looked up or run. Declared shapes are taken as they are.
 """
 
-import hashlib
-import io
 import json
 import math
-import mmap
-import pathlib
-import pickle
 import struct
 import zipfile
 from collections import namedtuple
@@ -23,6 +18,7 @@ ONNX_KINDS = {1: "f4", 6: "i4", 7: "i8", 9: "b1", 10: "f2", 11: "f8", 16: "bf"}
 PT2_KINDS = {4: "i4", 5: "i8", 6: "f2", 7: "f4", 8: "f8", 12: "b1", 13: "bf"}
 STORAGES = {"Float": "f4", "Double": "f8", "Half": "f2", "BFloat16": "bf", "Long": "i8", "Int": "i4", "Bool": "b1"}
 SPACES = {"aten", "prims", "normlens", "quantized_decomposed", "higher_order"}
+LEARN = {"with_update", "moving_avg", "rrelu_with_noise"}  # of operators that write into an operand, whatever they are called
 OVERLOADS = {"default", "Tensor", "Scalar", "int", "dim", "dims", "using_ints", "dtype", "dtype_layout", "device", "Tensor_Scalar"}
 RULES = {op: rule for rule, ops in {
     "add": "Add Sub aten.add aten.sub", "mul": "Mul Div aten.mul aten.div", "gather": "Gather aten.embedding",
@@ -51,6 +47,19 @@ class Unreadable(Exception):
 def need(holds, text, error=Refused):
     if not holds:
         raise error(text)
+
+
+def few(sizes):
+    """The product of more takes long."""
+    need(len(sizes) <= 64, "a tensor has too many axes", Unreadable)
+    return sizes
+
+
+def structure(data):
+    """JSON, unless it is one of which a few bytes take much room."""
+    fits = len(data) < 1 << 26 and data.count(b"[") + data.count(b"{") < 1 << 22
+    need(fits, "it holds too many lists", Unreadable)
+    return json.loads(data)
 
 
 def width(kind):
@@ -110,7 +119,7 @@ class Graph:
     def __init__(self):
         self.nodes, self.made, self.tensors, self.inputs, self.read = [], {}, {}, set(), set()
         self.shapes, self.symbols = {}, {}  # None for an open size, and how the file calls it
-        self.ints, self.names = {}, {}  # the numbers of short constants, and what else a constant is called
+        self.ints, self.names, self.listed = {}, {}, {}  # numbers of short constants, other names of constants, entries()
 
     def add(self, op, ins, outs, arg):
         name, _, overload = op.rpartition(".")
@@ -142,6 +151,12 @@ class Graph:
 
     def entries(self, value):
         """What an ONNX shape tensor holds: numbers, (value, axis) for the size of one, None for others; None: unknown."""
+        if value not in self.listed:
+            found = self.entries_of(value)
+            self.listed[value] = found if found is None or len(found) <= 64 else None
+        return self.listed[value]
+
+    def entries_of(self, value):
         node, held = self.made.get(value), self.ints.get(value)
         if not node or held is not None:
             return [held] if isinstance(held, int) else held
@@ -235,6 +250,9 @@ class OnnxGraph(Graph):
             if op in ("Add", "Sub", "Mul", "Div") and arg or (domain, op) in own:
                 op = f"another {op}"  # one that broadcasts as before opset 7, or a function of the file
             self.add(op if domain in ("", "ai.onnx") else f"{domain}::{op}", ins, outs, arg)
+        for name in self.inputs & self.tensors.keys():  # a caller may set it
+            del self.tensors[name]
+            self.ints.pop(name, None)
 
     def attribute(self, a):
         kind = a.get(20, [0])[-1]
@@ -245,7 +263,7 @@ class OnnxGraph(Graph):
         return integers(a, 8) if kind == 7 else (integers(a, 3) or [0])[-1] if kind == 2 else text(a, 4)
 
     def tensor(self, t):
-        dims, kind = integers(t, 1), ONNX_KINDS.get(t.get(2, [0])[-1])
+        dims, kind = few(integers(t, 1)), ONNX_KINDS.get(t.get(2, [0])[-1])
 
         def read():
             data = t.get(9, [b""])[-1]
@@ -293,7 +311,7 @@ class Archive:
             return np.lib.stride_tricks.as_strided(held[offset:], sizes, [n * held.itemsize for n in strides]).reshape(-1)
 
         size = self.records[record].file_size if record in self.records else 0
-        long = math.prod(n for n in sizes if isinstance(n, int)) > max(size, 1 << 20)  # than it can be without strides of 0
+        long = math.prod(n for n in few(sizes) if isinstance(n, int)) > max(size, 1 << 20)  # than it can be without strides of 0
         return Tensor(sizes, None if long else kind, read)
 
 
@@ -302,10 +320,10 @@ class Pt2Graph(Graph):
         super().__init__()
         models = [name for name in archive.records if name.startswith("models/") and name.endswith(".json")]
         need(len(models) == 1, "the archive does not hold one model", Unreadable)
-        model, held = json.loads(archive.read(models[0]))["graph_module"], {}
+        model, held = structure(archive.read(models[0]))["graph_module"], {}
         for kind in ("weights", "constants"):
             config = f"data/{kind}/{models[0][7:-5]}_{kind}_config.json"
-            for name, item in (json.loads(archive.read(config))["config"] if config in archive.records else {}).items():
+            for name, item in (structure(archive.read(config))["config"] if config in archive.records else {}).items():
                 held[name] = (f"data/{kind}/{item['path_name']}", item.get("tensor_meta"))
         for value, meta in model["graph"]["tensor_values"].items():
             self.shapes[value] = [n.get("as_int") for n in meta["sizes"]]
@@ -327,6 +345,8 @@ class Pt2Graph(Graph):
             need(not changes, f"the graph changes a value in place ({op})")
             need(op == n["target"] or op.split(".")[0] in SPACES, f"the graph has an operator of unknown effect ({op})")
             arg = {item["name"]: self.argument(item["arg"]) for item in n["inputs"]}
+            learns = "norm" in op and (arg.get("training") or arg.get("use_input_stats")) or any(word in op for word in LEARN)
+            need(not learns, f"the graph changes a constant when it runs ({op})")
             ins = [v for name, v in arg.items() if isinstance(v, str) or name in ("other", "exponent")]
             outs = [t["name"] for out in n["outputs"] for t in out.get("as_tensors") or [out.get("as_tensor") or {"name": ""}]]
             self.add(op, arg["tensors"] if "tensors" in arg else ins[1:] + ins[:1] if "addmm" in op else ins, outs, arg)
@@ -338,63 +358,3 @@ class Pt2Graph(Graph):
         if kind == "as_tensors":
             return [item["name"] for item in value]
         return value if isinstance(value, (bool, int, float, list)) and kind != "as_none" else None
-
-
-class Stub:
-    """Takes the place of every class that a pickle names; none is ever looked up."""
-
-    def __init__(self, *_):
-        self.state = None
-
-    def __setstate__(self, state):
-        self.state = state
-
-
-class TensorPickle(pickle._Unpickler):
-    """The tensors of a TorchScript archive, by name. The unpickler in C makes as much room as a number in the file says."""
-
-    def __init__(self, archive):
-        super().__init__(io.BytesIO(archive.read("data.pkl", plain=True)))
-        self.archive = archive
-
-    def find_class(self, module, name):
-        return self.rebuild if name == "_rebuild_tensor_v2" else STORAGES.get(name[:-7]) if name.endswith("Storage") else Stub
-
-    def persistent_load(self, key):
-        return key
-
-    def rebuild(self, storage, offset, sizes, strides, *_):
-        return self.archive.tensor(f"data/{storage[2]}", storage[1], list(sizes), list(strides), offset)
-
-    def tensors(self):
-        found, waiting, seen = {}, [("", self.load())], set()
-        while waiting:
-            name, item = waiting.pop()
-            item = getattr(item, "state", None) if isinstance(item, Stub) else item
-            if isinstance(item, Tensor):
-                found[name] = item
-            elif isinstance(item, dict) and id(item) not in seen:
-                seen.add(id(item))
-                waiting += [(f"{name}.{key}".lstrip("."), value) for key, value in item.items()]
-        return found
-
-
-def mapped(path):
-    with path.open("rb") as file:
-        return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
-
-
-def opened(path, cert):
-    """The graph of the file that a certificate is for, or the tensors of a .pt file; all files as they were hashed."""
-    data, files = mapped(path), {}
-    need(hashlib.sha256(data).hexdigest() == cert["sha256"], f"{path.name} is not the file that was certified")
-    for item in cert.get("data") or []:
-        name, other = item["name"], path.parent / item["name"]
-        inside = pathlib.PurePath(name).name == name and other.resolve().parent == path.parent.resolve()
-        need(inside, f"the data file {name} lies outside the folder", Unreadable)
-        files[name] = mapped(other)
-        need(hashlib.sha256(files[name]).hexdigest() == item["sha256"], f"{name} is not the file that was certified")
-    archive = Archive(path) if bytes(data[:2]) == b"PK" else None
-    kind = "onnx" if archive is None else "pt2" if "archive_format" in archive.records else "torchscript"
-    need(cert["format"] == kind, f"the file is {kind}, and the certificate says {cert['format']}")
-    return OnnxGraph(data, files) if kind == "onnx" else Pt2Graph(archive) if kind == "pt2" else TensorPickle(archive).tensors()

@@ -9,24 +9,109 @@ not checked.
 """
 
 import hashlib
-import json
+import io
 import math
+import mmap
 import pathlib
+import pickle
 import sys
-from collections import Counter
+from collections import Counter, namedtuple
 
 import numpy as np
 
 if __package__:
     from .certificate_rules import Rules, check_means, labels_of, length_of, same_groups
-    from .certified_file import Graph, Refused, Unreadable, need, opened
+    from .certified_file import STORAGES, Archive, Graph, OnnxGraph, Pt2Graph, Refused, Tensor, Unreadable, few, need, structure
 else:
     from certificate_rules import Rules, check_means, labels_of, length_of, same_groups
-    from certified_file import Graph, Refused, Unreadable, need, opened
+    from certified_file import STORAGES, Archive, Graph, OnnxGraph, Pt2Graph, Refused, Tensor, Unreadable, few, need, structure
+
+
+Record = namedtuple("Record", "name kind")
+LEFT_OUT = {pickle.EMPTY_SET, pickle.ADDITEMS, pickle.FROZENSET, pickle.BYTEARRAY8, pickle.DICT}  # of a pickle's instructions
+
+
+class Stub:
+    """Takes the place of every class that a pickle names; none is ever looked up."""
+
+    def __init__(self, *_):
+        self.state = None
+
+    def __setstate__(self, state):
+        self.state = state
+
+
+class Names(dict):
+    """Is filled by a pickle. The hash of a tuple in itself, many times over, would take for ever."""
+
+    def __setitem__(self, key, value):
+        need(type(key) in (str, int), "a dictionary has other keys than names", Unreadable)
+        super().__setitem__(key, value)
+
+
+class TensorPickle(pickle._Unpickler):
+    """The tensors of a TorchScript archive, by name. The unpickler in C makes as much room as a number in the file says, and
+    so do those of its instructions that LibTorch does not write and that are left out here."""
+
+    dispatch = {code: load for code, load in pickle._Unpickler.dispatch.items() if bytes([code]) not in LEFT_OUT}
+
+    def __init__(self, archive):
+        super().__init__(io.BytesIO(archive.read("data.pkl", plain=True)))
+        self.archive = archive
+
+    def load_empty_dictionary(self):
+        self.append(Names())
+
+    dispatch[pickle.EMPTY_DICT[0]] = load_empty_dictionary
+
+    def find_class(self, module, name):
+        return self.rebuild if name == "_rebuild_tensor_v2" else STORAGES.get(name[:-7]) if name.endswith("Storage") else Stub
+
+    def persistent_load(self, key):
+        kind, name = key[1:3]
+        need(isinstance(name, str), "a tensor's record has no name", Unreadable)
+        return Record(name, kind if isinstance(kind, str) else None)
+
+    def rebuild(self, storage, offset, sizes, strides, *_):
+        need(isinstance(storage, Record), "a tensor is in no record", Unreadable)
+        return self.archive.tensor(f"data/{storage.name}", storage.kind, list(sizes), list(strides), offset)
+
+    def tensors(self):
+        found, waiting, seen = {}, [("", self.load())], set()
+        while waiting:
+            name, item = waiting.pop()
+            item = getattr(item, "state", None) if isinstance(item, Stub) else item
+            if isinstance(item, Tensor):
+                found[name] = item
+            elif isinstance(item, dict) and id(item) not in seen:
+                seen.add(id(item))
+                waiting += [(f"{name}.{key}".lstrip("."), value) for key, value in item.items()]
+        return found
+
+
+def mapped(path):
+    with path.open("rb") as file:
+        return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+
+
+def opened(path, cert):
+    """The graph of the file that a certificate is for, or the tensors of a .pt file; all files as they were hashed."""
+    data, files = mapped(path), {}
+    need(hashlib.sha256(data).hexdigest() == cert["sha256"], f"{path.name} is not the file that was certified")
+    for item in cert.get("data") or []:
+        name, other = item["name"], path.parent / item["name"]
+        inside = pathlib.PurePath(name).name == name and other.resolve().parent == path.parent.resolve()
+        need(inside, f"the data file {name} lies outside the folder", Unreadable)
+        files[name] = mapped(other)
+        need(hashlib.sha256(files[name]).hexdigest() == item["sha256"], f"{name} is not the file that was certified")
+    archive = Archive(path) if bytes(data[:2]) == b"PK" else None
+    kind = "onnx" if archive is None else "pt2" if "archive_format" in archive.records else "torchscript"
+    need(cert["format"] == kind, f"the file is {kind}, and the certificate says {cert['format']}")
+    return OnnxGraph(data, files) if kind == "onnx" else Pt2Graph(archive) if kind == "pt2" else TensorPickle(archive).tensors()
 
 
 def check_norm(graph, norm, claims, listed, done):
-    value, shape = norm["input"], norm["shape"]
+    value, shape = norm["input"], few(norm["shape"])
     need(value in graph.made or value in graph.tensors or value in graph.inputs, f"the file holds no value {value}")
     declared = graph.shapes.get(value) or [None] * len(shape)
     fits = len(declared) == len(shape) and all(a in (None, b) for a, b in zip(declared, shape))
@@ -38,7 +123,7 @@ def check_norm(graph, norm, claims, listed, done):
     need(fit or not others & alike, f"a LayerNorm, which subtracts the mean, reads {value}")
     need(fit, f"no RMS norm over the axes {axes}, of {size} numbers, reads {value}")
     need(fit >= listed[value], f"{listed[value]} norms that read {value} are listed, and the file has {fit}")
-    need(math.prod(shape) <= 1 << 28, f"{value} is too long")
+    need(math.prod(shape) <= 1 << 24, f"{value} is too long")
     start = labels_of([(n, 0, n, i in axes) for i, n in enumerate(shape)]).reshape(shape)
     waiting = [(norm["claim"], value, start)]
     while waiting:
@@ -142,7 +227,7 @@ def check_tensors(found, claims, index):
 
 
 def check(path, certificate):
-    cert = json.loads(pathlib.Path(certificate).read_text("utf-8"))
+    cert = structure(pathlib.Path(certificate).read_bytes())
     need(cert["certificate"] == 1, f"version {cert['certificate']} of certificates is not known", Unreadable)
     graph, claims = opened(pathlib.Path(path), cert), cert["claims"]
     need(cert["norms"], "it is of no norm")

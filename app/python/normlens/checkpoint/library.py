@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import copy
 import importlib
+import math
 import pathlib
 import secrets
 import sys
@@ -15,7 +16,7 @@ import torch
 from torch import nn
 
 from normlens.checkpoint.code import MODULE
-from normlens.checkpoint.examples import example_of
+from normlens.checkpoint.examples import MOST_NUMBERS, example_of
 from normlens.checkpoint.source import Source, entries
 from normlens.engine.session import Json
 from normlens.errors import FolderRefused
@@ -55,6 +56,30 @@ def offline() -> Iterator[None]:
         yield
     finally:
         constants.HF_HUB_OFFLINE = before
+
+
+@contextlib.contextmanager
+def _no_larger_than(tensors: Tensors) -> Iterator[None]:
+    """Ends the making of a class that has many times the parts of the files, before memory, or time, is taken for them."""
+    from torch.nn.modules import module as hooks
+
+    held, parts, numbers = sum(one.numel() for one in tensors.values()), 0, 0
+
+    def count(_: nn.Module, name: str, part: Any) -> None:
+        nonlocal parts, numbers
+        parts, numbers = parts + 1, numbers + (part.numel() if isinstance(part, nn.Parameter) else 0)
+        if numbers > 4 * held or parts > 16 * len(tensors) + 4 * MOST_LAYERS:
+            raise FolderRefused(f"config.json describes a model of more than {numbers} numbers in {parts} parts, and the weights are {held}")
+
+    handles = [
+        hooks.register_module_parameter_registration_hook(count),
+        hooks.register_module_module_registration_hook(count),
+    ]
+    try:
+        yield
+    finally:
+        for handle in handles:
+            handle.remove()
 
 
 @contextlib.contextmanager
@@ -119,15 +144,11 @@ class Transformers:
         return settings
 
     def _check_size(self, config: Json, tensors: Tensors) -> None:
-        """Before any memory, or time, is taken for what no file has."""
         for key, one in entries(config):
             if "layer" in key and isinstance(one, int) and one > max(len(tensors), MOST_LAYERS):
                 raise FolderRefused(f"config.json describes a model of {one} layers ({key}), and the weights are {len(tensors)}")
-        with torch.device("meta"):
-            described = sum(one.numel() for one in self.kind(self._settings(config)).parameters())
-        held = sum(one.numel() for one in tensors.values())
-        if described > 4 * held:
-            raise FolderRefused(f"config.json describes a model of {described} numbers, and the weights are {held}")
+        with torch.device("meta"), _no_larger_than(tensors):
+            self.kind(self._settings(config))
 
     def example(self, model: Any) -> Inputs:
         return example_of(model, model.config)
@@ -197,11 +218,14 @@ class Timm:
         self._arguments = {**given, "num_classes": source.config.get("num_classes")}
         described = source.config.get("pretrained_cfg")
         self._size = described.get("input_size") if isinstance(described, dict) else None
+        sides = self._size or [1, 1, 1]
+        if not (isinstance(sides, list) and len(sides) == 3 and all(type(one) is int and 0 < one <= MOST_NUMBERS for one in sides)):
+            raise FolderRefused(f"{source.root / 'config.json'} has the input_size {str(sides)[:60]}, which is not one of an image")
 
     def make(self, config: Json, tensors: Tensors, dtype: torch.dtype, code: Any = None) -> nn.Module:
         import timm
 
-        with _making(self.name):
+        with _making(self.name), _no_larger_than(tensors):
             model = timm.create_model(self.name, pretrained=False, **self._arguments).to(dtype).eval()
             model.load_state_dict(dict(tensors))
         return code.with_rms_norms(model) if code is not None else model
@@ -209,6 +233,8 @@ class Timm:
     def example(self, model: Any) -> Inputs:
         shape = (2, *(self._size or model.pretrained_cfg["input_size"]))
         dtype = next(model.parameters()).dtype
+        if math.prod(shape) > MOST_NUMBERS:
+            raise FolderRefused(f"config.json describes an input of the sizes {list(shape)}, which is too large to try")
         return Inputs((torch.randn(shape, generator=torch.Generator().manual_seed(0)).to(dtype),))
 
     def file_names(self, model: nn.Module, state: Tensors, held: Collection[str]) -> Dict[str, torch.Tensor]:
