@@ -7,6 +7,7 @@
 // Thread: immutable after construction; concurrent reads are safe. Ids index the vectors below.
 #pragma once
 
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -133,12 +134,12 @@ inline constexpr ValueId kNoValue = -1;
 using Attribute = std::variant<bool, int64_t, double, std::string, std::vector<int64_t>, std::vector<double>>;
 using Attributes = std::vector<std::pair<std::string, Attribute>>;
 
-// A read of a value. node == kNone: it is returned by `block` (operand: which return).
+// A read of a value. node == kNone: it is returned by `block` (operand: which return); else the block stays kNone.
 struct Use {
   NodeId node = kNone;
   int operand = 0;
   BlockId block = kNone;
-  bool operator==(const Use&) const = default;
+  auto operator<=>(const Use&) const = default;
 };
 using Uses = SmallVector<Use, 2>;
 using Operands = SmallVector<ValueId, 4>;

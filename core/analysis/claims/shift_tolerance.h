@@ -7,7 +7,6 @@
 #include <memory>
 #include <set>
 #include <string>
-#include <tuple>
 #include <unordered_map>
 #include <vector>
 
@@ -51,17 +50,7 @@ class DemandIndex {
 
 // Reads that are given back the mean over the last axis of what they read, fold::RestoreMean: no shift that is the same
 // along each row is noticed there.
-class RestoredReads {
- public:
-  void add(const graph::Use& use) { keys_.insert(keyOf(use)); }
-  [[nodiscard]] bool contains(const graph::Use& use) const { return keys_.contains(keyOf(use)); }
-  [[nodiscard]] bool empty() const { return keys_.empty(); }
-
- private:
-  using Key = std::tuple<graph::NodeId, int, graph::BlockId>;
-  static Key keyOf(const graph::Use& use) { return {use.node, use.operand, use.block}; }
-  std::set<Key> keys_;
-};
+using RestoredReads = std::set<graph::Use>;
 
 // A shift of whole rows, along the last axis of a value with these sizes.
 [[nodiscard]] ops::Pattern alongRows(const graph::Shape& shape);

@@ -4,7 +4,6 @@
 #include <map>
 #include <optional>
 #include <set>
-#include <tuple>
 
 #include <tl/expected.hpp>
 
@@ -72,7 +71,7 @@ class TakenMeans {
     for (const PlannedEdit& planned : plan.edits) {
       const auto note = [&](ValueId value, const ops::Pattern& pattern, const graph::Uses& uses) {
         starts.push_back({value, pattern, uses});
-        for (const Use& use : uses) edits_[keyOf(use)].push_back(&planned.edit);
+        for (const Use& use : uses) edits_[use].push_back(&planned.edit);
       };
       if (const auto* center = std::get_if<fold::CenterConstant>(&planned.edit)) {
         for (const auto& part : center->parts)
@@ -136,10 +135,8 @@ class TakenMeans {
       return mean.linears.size() + mean.constants.size() + mean.values.size() + open.size();
     }
   };
-  using Key = std::tuple<NodeId, int, graph::BlockId>;
-  static Key keyOf(const Use& use) { return {use.node, use.operand, use.block}; }
 
-  [[nodiscard]] bool isEdited(const Use& use) const { return edits_.contains(keyOf(use)); }
+  [[nodiscard]] bool isEdited(const Use& use) const { return edits_.contains(use); }
 
   bool addSources(ValueId id, Sum& sum) const {
     const auto& value = graph_.value(id);
@@ -194,7 +191,7 @@ class TakenMeans {
   bool addRead(const Use& use, Sum& sum) const {
     const ValueId id = graph_.node(use.node).operands[static_cast<size_t>(use.operand)];
     if (id == kNoValue) return false;
-    const auto edits = edits_.find(keyOf(use));
+    const auto edits = edits_.find(use);
     if (edits == edits_.end()) {
       sum.open.push_back(id);
       return true;
@@ -229,7 +226,7 @@ class TakenMeans {
       if (isEdited(at)) return false;
       at = {graph_.value(graph_.node(at.node).operands[static_cast<size_t>(at.operand)]).producer, 0, kNone};
     }
-    const auto edits = edits_.find(keyOf(behind->use));
+    const auto edits = edits_.find(behind->use);
     if (edits == edits_.end()) return true;  // it is zero-mean as the file has it
     const auto& view = graph_.constant(behind->constant).view;
     const auto* center = std::get_if<fold::CenterConstant>(edits->second.front());
@@ -242,7 +239,7 @@ class TakenMeans {
   }
 
   const Graph& graph_;
-  std::map<Key, std::vector<const fold::Edit*>> edits_;  // by the read that they change
+  std::map<Use, std::vector<const fold::Edit*>> edits_;  // by the read that they change
   std::set<ValueId> shifted_;
   std::set<graph::ConstantId> scaled_;
 };
@@ -288,7 +285,7 @@ class Carrier {
         if (reading.tolerant() || isOfStream(graph_, reading.use.node)) continue;
         const bool here =
             reading.use.node == kNone ? reading.use.block == block : graph_.node(reading.use.node).block == block;
-        if (here) reads.add(reading.use);
+        if (here) reads.insert(reading.use);
       }
     }
     for (const ValueId id : stream) keepTogether(id, reads);
@@ -303,8 +300,8 @@ class Carrier {
       const Use asData{use.node, 0, kNone};
       const Use asMean{graph_.value(graph_.node(use.node).operands[1]).producer, 0, kNone};
       if (!reads.contains(asData) && !reads.contains(asMean)) continue;
-      reads.add(asData);
-      reads.add(asMean);
+      reads.insert(asData);
+      reads.insert(asMean);
     }
   }
 

@@ -4,7 +4,6 @@
 #include <map>
 #include <numeric>
 #include <set>
-#include <tuple>
 
 #include "core/analysis/explain.h"
 #include "core/analysis/graph_names.h"
@@ -84,9 +83,6 @@ bool reordersChannels(const Node& node, int axis) {
   const auto axes = graph::intsAttribute(node, "axes");
   return !axes || std::ranges::find(*axes, axis) != axes->end();
 }
-
-using Read = std::tuple<graph::NodeId, int, graph::BlockId>;
-Read readOf(const Use& use) { return {use.node, use.operand, use.block}; }
 
 class Finder {
  public:
@@ -198,7 +194,7 @@ class Finder {
       cut(reads, group);
       return;
     }
-    for (const Use& use : uses) narrow_.insert(readOf(use));
+    for (const Use& use : uses) narrow_.insert(use);
     const auto [at, isNew] = members_.try_emplace(claim.value, Member{id, axis, group});
     if (isNew) {
       open_.push_back(claim.value);
@@ -266,7 +262,7 @@ class Finder {
 
   void checkReaders(ValueId value, const Member& member) {
     for (const Use& use : graph_.value(value).uses) {
-      if (narrow_.contains(readOf(use))) continue;
+      if (narrow_.contains(use)) continue;
       if (use.node == kNone) return refuse(member.group, describeValue(graph_, value) + ", a part of it, is an output");
       const Node& node = graph_.node(use.node);
       if (graph::asksByAxis(node)) {
@@ -311,7 +307,7 @@ class Finder {
   std::set<ClaimId> centered_, dropped_;  // at run time
   std::map<ValueId, Member> members_;
   std::map<std::pair<ValueId, int>, size_t> cutIn_;  // by value and axis a group that begins there
-  std::set<Read> narrow_;                            // reads of members that see them narrow
+  std::set<Use> narrow_;                             // reads of members that see them narrow
   std::set<ValueId> unread_;                         // made beside members
   std::vector<ValueId> open_;
   std::vector<FoundStream> groups_;  // parts of streams

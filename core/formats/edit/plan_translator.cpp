@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <optional>
 #include <set>
-#include <tuple>
 
 #include "core/formats/edit/edit_refused.h"
 #include "core/graph/queries.h"
@@ -26,12 +25,6 @@ void forEach(const fold::FoldPlan& plan, const Action& action) {
   }
 }
 
-// A plan file may name a block of a node's read, too.
-using ReadKey = std::tuple<graph::NodeId, int, graph::BlockId>;
-ReadKey keyOf(const graph::Use& read) {
-  return {read.node, read.operand, read.node == graph::kNone ? read.block : graph::kNone};
-}
-
 // In some run the first, broadcast against the second, may be the larger along an axis.
 bool mayWiden(const Graph& graph, ValueId broadcast, ValueId value) {
   const auto& from = *graph.value(broadcast).shape;
@@ -50,13 +43,13 @@ bool mayWiden(const Graph& graph, ValueId broadcast, ValueId value) {
 
 // The operand of the Add or Sub that its result is, once this read of it is 0; in a run with any sizes. nullopt: the
 // result is another one, may have another shape or type, or that operand is in `open`, the reads still to be dropped.
-std::optional<size_t> resultWithout(const Graph& graph, const graph::Use& read, const std::set<ReadKey>& open) {
+std::optional<size_t> resultWithout(const Graph& graph, const graph::Use& read, const std::set<graph::Use>& open) {
   if (read.node == graph::kNone) return std::nullopt;
   const auto& node = graph.node(read.node);
   const bool adds = node.kind == OpKind::Add || node.kind == OpKind::Sub;
   if (!adds || node.operands.size() != 2 || read.operand > 1) return std::nullopt;
   const int other = 1 - read.operand;
-  if (open.contains(keyOf({read.node, other, graph::kNone}))) return std::nullopt;
+  if (open.contains({read.node, other, graph::kNone})) return std::nullopt;
   if (other == 1 && (node.kind == OpKind::Sub || !ops::plainAlpha(node))) return std::nullopt;
   const ValueId stays = node.operands[static_cast<size_t>(other)];
   const ValueId goes = node.operands[static_cast<size_t>(read.operand)];
@@ -126,14 +119,15 @@ class Translator {
   }
 
   void dropAddends() {
-    std::set<ReadKey> open;  // each once
+    std::set<graph::Use> open;  // each once
     forEach<fold::DropAddend>(plan_, [&](const auto& edit) {
-      for (const auto& use : edit.uses) open.insert(keyOf(use));
+      // A plan file may name a block of a node's read, too.
+      for (const auto& use : edit.uses)
+        open.insert({use.node, use.operand, use.node == graph::kNone ? use.block : graph::kNone});
     });
     while (!open.empty()) {
-      const auto [node, operand, block] = *open.begin();
+      const graph::Use read = *open.begin();
       open.erase(open.begin());
-      const graph::Use read{node, operand, block};
       target_.drop(read, resultWithout(graph_, read, open));
     }
   }
