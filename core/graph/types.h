@@ -62,6 +62,7 @@ struct TensorView {
 [[nodiscard]] bool isZero(const TensorView& view, int64_t most);
 
 // One float16 or bfloat16 bit pattern as float, and back (round to nearest, ties to even).
+inline constexpr double kLargestFloat16 = 65504;
 [[nodiscard]] float halfToFloat(uint16_t bits);
 [[nodiscard]] float bfloat16ToFloat(uint16_t bits);
 [[nodiscard]] uint16_t floatToHalf(float value);

@@ -305,7 +305,7 @@ Result<protocol::ExportResult> Service::exportTo(const protocol::ExportParams& p
   if (params.target.empty()) return result;
   const auto ranges = normRanges(params.target, task);  // where they fail, the file is there all the same
   for (const run::NormRange& range : ranges.value_or(std::vector<run::NormRange>())) {
-    if (range.after && range.after->square > run::kLargestFloat16)
+    if (range.after && range.after->square > graph::kLargestFloat16)
       result.overflows.push_back({range.title, range.after->square});
   }
   return result;

@@ -69,14 +69,14 @@ void printRange(const FoldOutcome& outcome, Console& console) {
     return reach ? formatted("%.3g", reach->square) : std::string("not known");
   };
   for (const run::NormRange& range : outcome.ranges) {
-    all = all && range.after && range.after->square <= run::kLargestFloat16;
+    all = all && range.after && range.after->square <= graph::kLargestFloat16;
     if (range.after) sum = std::max(sum, range.after->sum);
-    if (range.after && range.after->square <= run::kLargestFloat16) continue;
+    if (range.after && range.after->square <= graph::kLargestFloat16) continue;
     console.print("  " + range.title + ": x² reaches " + text(range.after) + " (before the fold " + text(range.before) +
                   "), float16 ends at 65504: keep this norm in float32, or scale its input and epsilon upstream");
   }
   if (all) console.print("  range: float16 holds the squares of all norms' inputs here");
-  if (sum > run::kLargestFloat16)
+  if (sum > graph::kLargestFloat16)
     console.print(formatted("  range: sums of squares reach %.3g: they have to be taken in float32", sum));
 }
 

@@ -289,7 +289,7 @@ json rangeEntry(const std::vector<run::NormRange>& ranges) {
   json norms = json::array();
   for (const run::NormRange& range : ranges)
     norms.push_back({{"name", range.title}, {"before", reachEntry(range.before)}, {"after", reachEntry(range.after)}});
-  return {{"type", "float16"}, {"limit", run::kLargestFloat16}, {"norms", std::move(norms)}};
+  return {{"type", "float16"}, {"limit", graph::kLargestFloat16}, {"norms", std::move(norms)}};
 }
 
 }  // namespace

@@ -26,7 +26,7 @@ bool FiniteWeights::readRest() {
 }
 
 bool FiniteWeights::leaveOutLarge() {
-  constexpr double kHalfTheRange = 65504.0 / 2;
+  constexpr double kHalfTheRange = graph::kLargestFloat16 / 2;
   bool any = false;
   for (const graph::TensorView& weight : std::exchange(halves_, {})) {
     const auto numbers = graph::toDoubles(weight);

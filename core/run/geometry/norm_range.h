@@ -11,8 +11,6 @@
 
 namespace normlens::run {
 
-inline constexpr double kLargestFloat16 = 65504;
-
 // Over all elements, and over all rows, of a norm's input.
 struct NormReach {
   double square = 0;  // the largest x^2

@@ -22,10 +22,9 @@ using formats::Tensors;
 
 // The range's part of a files' proof (verify.h). Centering may double a number (|x - mean| <= 2 max |x|), and float16
 // ends at 65504: a changed model can overflow where the original does not, at inputs that no sample shows.
-constexpr double kLargest = 65504;  // float16 has no larger number.
-constexpr double kRight = 0.1;      // Bounds the original's own error: with more, it is not rounding alone.
-constexpr double kMargin = 1.6;     // Splits the two that centering may take: what rounding and random weights may.
-constexpr double kNearby = 4;       // other inputs may be so many times as large as the sample: there is no margin
+constexpr double kRight = 0.1;   // Bounds the original's own error: with more, it is not rounding alone.
+constexpr double kMargin = 1.6;  // Splits the two that centering may take: what rounding and random weights may.
+constexpr double kNearby = 4;    // other inputs may be so many times as large as the sample: there is no margin
 
 double largestOf(const Tensors& tensors) {
   double largest = 0;
@@ -46,8 +45,8 @@ class Range {
   // Returns by how much inputs like these can be multiplied: the largest factor, to a tenth, at which those of the
   // norms stay in float16's range, less a margin. Some runtimes compute in float32 between two ops.
   Result<double> factorFor(const Tensors& sample, Sign sign) const {
-    double low = 0, high = std::log2(std::max(1.0, kLargest / largestOf(sample)));  // Bound the factor.
-    constexpr double kNear = 0.14;                                                  // 2^0.14 = 1.1
+    double low = 0, high = std::log2(std::max(1.0, graph::kLargestFloat16 / largestOf(sample)));  // Bound the factor.
+    constexpr double kNear = 0.14;                                                                // 2^0.14 = 1.1
     for (double exponent = high; high - low > kNear; exponent = (low + high) / 2) {
       ASSIGN_OR_RETURN(const auto inputs, scaledLike(sample, std::exp2(exponent), sign));
       ASSIGN_OR_RETURN(const auto inRange, staysInRange(inputs));
@@ -71,7 +70,7 @@ class Range {
     std::vector<graph::ValueId> values;
     for (const auto& norm : change_.norms) values.push_back(norm.input);
     ASSIGN_OR_RETURN(const auto ran, runOn(wide_, inputs, task_, values));
-    return ran.seen && largestOf(ran.seen->values) < kLargest;
+    return ran.seen && largestOf(ran.seen->values) < graph::kLargestFloat16;
   }
 
   // Returns the error of a model against the original's copy in a wider type, relative, the worst of the outputs:

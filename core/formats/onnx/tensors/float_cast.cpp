@@ -81,14 +81,14 @@ void copyRows(const TensorView& view, int64_t first, int64_t last, std::byte* ou
   }
 }
 
-constexpr double kLargestHalf = 65504, kLargestBfloat16 = 0x1.FEp127;
+constexpr double kLargestBfloat16 = 0x1.FEp127;
 
 void store(std::byte* data, DType dtype, int64_t index, double value) {
   switch (dtype) {
     case DType::Float64:
       return put(data, index, value);
     case DType::Float16:
-      return put(data, index, graph::floatToHalf(static_cast<float>(within(value, kLargestHalf))));
+      return put(data, index, graph::floatToHalf(static_cast<float>(within(value, graph::kLargestFloat16))));
     case DType::BFloat16:
       return put(data, index, graph::floatToBfloat16(static_cast<float>(within(value, kLargestBfloat16))));
     default:
