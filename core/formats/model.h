@@ -159,8 +159,7 @@ class Model {
   // for many runs with the same values.
   struct SeenRun {
     Tensors outputs, values;
-    std::optional<std::string>
-        narrowOp{};  // The result of narrowOp() for these inputs, where such a run has it anyway.
+    std::optional<std::string> narrowOp{};  // See narrowOp(); nullopt: not every value was seen.
   };
   [[nodiscard]] virtual Result<SeenRun> runSeeing(const Tensors& inputs, const std::vector<graph::ValueId>& values,
                                                   const Task& task) const = 0;
@@ -177,8 +176,10 @@ class Model {
   [[nodiscard]] Result<std::unique_ptr<Model>> toFloat64() const { return converted(graph::DType::Float64); }
   // Every floating weight moved by a seeded uniform draw of up to half a unit in its last place.
   [[nodiscard]] virtual Result<std::unique_ptr<Model>> perturbed(uint64_t seed) const = 0;
-  // A value that was computed in less than float64 on the last run of a float64 twin: the op's name; empty if none.
-  [[nodiscard]] virtual Result<std::string> narrowOp(const Tensors& inputs, const Task& task) const = 0;
+  // Of a float64 twin: the op that computes a value in less than float64; empty: none does.
+  [[nodiscard]] Result<std::string> narrowOp(const Tensors& inputs, const Task& task) const {
+    return runSeeing(inputs, {}, task).map([](SeenRun&& seen) { return std::move(seen.narrowOp).value(); });
+  }
 
   // The folded model. `norms` are those of analysis::findNorms(graph()), which ReplaceNorm edits index.
   [[nodiscard]] virtual Result<std::unique_ptr<Model>> apply(const fold::FoldPlan& plan,

@@ -184,9 +184,6 @@ class FakeModel final : public formats::Model {
     if (isFile()) other->off_ = fileNoise * std::sin(static_cast<double>(seed));
     return other;
   }
-  [[nodiscard]] Result<std::string> narrowOp(const formats::Tensors& inputs, const Task& task) const override {
-    return compute(inputs, task).map([this](const std::vector<double>&) { return narrow(); });
-  }
   [[nodiscard]] Result<std::unique_ptr<Model>> apply(const fold::FoldPlan&, const std::vector<analysis::LayerNorm>&,
                                                      formats::NormFlavour, const Task&) const override {
     auto folded = copy();

@@ -16,8 +16,6 @@ namespace {
 
 constexpr int kManyNodes = 4000;  // a session takes the better part of a second to make
 
-bool anyPath(const std::string&) { return true; }
-
 // Returns who makes a value in less than float64, empty: nobody.
 std::string narrowOpAt(const TapSite& site, const graph::TensorView& value) {
   const bool narrow = graph::isFloat(value.dtype) && value.dtype != graph::DType::Float64;
@@ -195,15 +193,6 @@ Result<Model::SeenRun> OnnxModel::runSeeing(const Tensors& inputs, const std::ve
   if (!ran) return tl::unexpected(ran.error());
   // Every value of a twin was seen, and only some of another model.
   return SeenRun{std::move(*ran), std::move(captured), source_.float64Twin ? std::optional(narrow) : std::nullopt};
-}
-
-Result<std::string> OnnxModel::narrowOp(const Tensors& inputs, const Task& task) const {
-  ASSIGN_OR_RETURN(auto tapped, Session::open(source_, {.optimised = false, .taps = anyPath}));
-  std::string found;
-  RETURN_IF_ERROR(tapped->run(inputs, task, [&](const TapSite& site, const graph::TensorView& value) {
-    if (found.empty()) found = narrowOpAt(site, value);
-  }));
-  return found;
 }
 
 }  // namespace normlens::formats::onnx

@@ -479,11 +479,6 @@ Result<Model::SeenRun> Pt2Model::runSeeing(const Tensors& inputs, const std::vec
   return inner_->runSeeing(inputs, values, task);
 }
 
-Result<std::string> Pt2Model::narrowOp(const Tensors& inputs, const Task& task) const {
-  RETURN_IF_ERROR(checkInputs(inputs));
-  return inner_->narrowOp(inputs, task);
-}
-
 Status Pt2Model::saveAsTorchScript(const std::filesystem::path& path, const Task& task) const {
   RETURN_IF_ERROR(checkUnchanged(*program_->archive));
   torchscript::ModuleSource source = inner_->source();

@@ -38,7 +38,6 @@ class Pt2Model final : public Model, public NormFuser {
                                                        const RunSettings& settings) const override;
   [[nodiscard]] Result<SeenRun> runSeeing(const Tensors& inputs, const std::vector<graph::ValueId>& values,
                                           const Task& task) const override;
-  [[nodiscard]] Result<std::string> narrowOp(const Tensors& inputs, const Task& task) const override;
 
   [[nodiscard]] Result<std::unique_ptr<Model>> converted(graph::DType dtype) const override;
   [[nodiscard]] Result<std::unique_ptr<Model>> perturbed(uint64_t seed) const override;

@@ -127,10 +127,6 @@ Result<Model::SeenRun> TorchScriptModel::runSeeing(const Tensors& inputs, const 
   });
 }
 
-Result<std::string> TorchScriptModel::narrowOp(const Tensors& inputs, const Task& task) const {
-  return runSeeing(inputs, {}, task).map([](SeenRun&& run) { return std::move(*run.narrowOp); });
-}
-
 Result<std::unique_ptr<Model>> TorchScriptModel::converted(graph::DType dtype) const {
   return asModel(torchscript::converted(model_, dtype));
 }
