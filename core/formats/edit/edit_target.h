@@ -46,7 +46,7 @@ class EditTarget {
   // An op that normalizes; `narrow`: over so many numbers of a narrow stream, fold::ReplaceNorm, or 0.
   virtual void replaceOp(const analysis::LayerNorm& norm, KeptVectors kept, int64_t narrow) = 0;
   // A norm that is written out in several nodes.
-  virtual void replaceDecomposed(const analysis::LayerNorm& norm) = 0;
+  virtual void replaceDecomposed(const analysis::LayerNorm& norm, KeptVectors kept) = 0;
 };
 
 }  // namespace normlens::formats

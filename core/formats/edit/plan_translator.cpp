@@ -142,11 +142,12 @@ class Translator {
     const auto& norm = norms_.at(static_cast<size_t>(edit.norm));
     if (!norm.blockedReason.empty()) throw EditRefused("'" + norm.name + "' cannot be replaced: " + norm.blockedReason);
     const bool keepsBeta = withoutBeta_.erase(edit.norm) == 0 && edit.narrow == 0;
-    const bool keepsGamma = !withoutGamma_.contains(norm.node) && edit.narrow == 0;
+    const auto hasLost = [&](graph::NodeId node) { return withoutGamma_.contains(node); };
     if (norm.form == analysis::NormForm::Decomposed) {
-      target_.replaceDecomposed(norm);
+      const auto& behind = graph_.value(norm.output).uses;
+      target_.replaceDecomposed(norm, {std::ranges::none_of(behind, hasLost, &graph::Use::node), keepsBeta});
     } else {
-      target_.replaceOp(norm, {keepsGamma, keepsBeta}, edit.narrow);
+      target_.replaceOp(norm, {!hasLost(norm.node) && edit.narrow == 0, keepsBeta}, edit.narrow);
     }
   }
 

@@ -210,11 +210,11 @@ class NodeEdits final : public EditTarget {
     writeOperator(norm, at, kept, narrow);
   }
 
-  void replaceDecomposed(const LayerNorm& norm) override {
+  void replaceDecomposed(const LayerNorm& norm, KeptVectors kept) override {
     const ReadSite end = siteOf(norm.node, 0);
     const NormStyle style = styleIn(*end.body);
     const bool stays = !norm.anew && (norm.asOne || graph_.node(norm.node).kind == OpKind::RmsNorm);
-    const auto scaling = style == NormStyle::Primitives || stays ? std::nullopt : scalingOf(norm, end);
+    const auto scaling = style == NormStyle::Primitives || stays || !kept.gamma ? std::nullopt : scalingOf(norm, end);
     if (!norm.anew && !scaling) return dropSubtraction(norm);
     // One norm from the input to the output; what was between is swept out where nothing else reads it.
     NormToWrite out = describe(norm, end, inputName(norm, *end.body));
@@ -471,9 +471,6 @@ class NodeEdits final : public EditTarget {
                       gamma.constant != kNone;
     const ReadSite gammaSite = siteOf(uses[0].node, other);
     if (!fits || gammaSite.body != end.body || gammaSite.input < 0) return std::nullopt;
-    // Gamma has moved on: the product is left out.
-    if (gammaSite.body->removed.contains(gammaSite.node) || gammaSite.node->op_type() == "Identity")
-      return std::nullopt;
     // A centering may be between by now.
     const ReadSite dataSite = siteOf(uses[0].node, static_cast<size_t>(uses[0].operand));
     if (dataSite.input < 0 || EditableModel::nameAt(dataSite) != end.node->output(0)) return std::nullopt;

@@ -120,7 +120,7 @@ class CodeEdits final : public EditTarget {
 
   // x - mean becomes x, a variance of x or mean(x^2) - mean(x)^2 its mean square; whatever only the mean needed is
   // removed.
-  void replaceDecomposed(const LayerNorm& norm) override {
+  void replaceDecomposed(const LayerNorm& norm, KeptVectors /*kept*/) override {
     const auto& graph = model_.graph();
     for (const auto& leftOut : norm.leftOut) leaveOut(leftOut);
     if (norm.anew) return;
