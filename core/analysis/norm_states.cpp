@@ -95,7 +95,7 @@ class States {
     PlanOptions other = *options_;
     other.policy = policy;
     other.keepNorms.clear();
-    other.moveShifts = false;
+    other.moveShifts = other.carryMeans = false;
     return other;
   }
   // Without a centering, whatever the file grows by.

@@ -206,10 +206,6 @@ Result<protocol::FoldResult> Service::fold(const protocol::FoldParams& params, c
     RETURN_IF_ERROR(analyze(task));
   }
   ASSIGN_OR_RETURN(const auto flavour, flavourOf(params));
-  const Stopwatch watch;
-  ASSIGN_OR_RETURN(auto planned, state_->plans->make(params.plan, flavour, task));
-  protocol::FoldResult result;
-  result.plan = state_->describe(planned);
   const auto withoutCarriedMeans = [&](std::string why) -> Result<protocol::FoldResult> {
     protocol::FoldParams other = params;
     other.plan.carry_means = false;
@@ -217,10 +213,14 @@ Result<protocol::FoldResult> Service::fold(const protocol::FoldParams& params, c
     without.not_carried = std::move(why);
     return without;
   };
-  const bool carries = params.plan.carry_means && result.plan.means_carried > 0;
-  if (carries && params.verify && state_->isProvedInSections(params)) {
+  if (params.plan.carry_means && params.verify && state_->isProvedInSections(params)) {
     return withoutCarriedMeans("the model is proved in sections, of which none has all parts of a mean");
   }
+  const Stopwatch watch;
+  ASSIGN_OR_RETURN(auto planned, state_->plans->make(params.plan, flavour, task));
+  protocol::FoldResult result;
+  result.plan = state_->describe(planned);
+  const bool carries = params.plan.carry_means && result.plan.means_carried > 0;
   if (result.plan.isEmpty() && planned.nothingFolds.empty()) {  // else the model refuses, in its own words
     result.reason = state_->layerNorms().empty() && params.plan.gamma == Gamma::Fold
                         ? "there is no LayerNorm in this model, and no RMSNorm whose weight can move"

@@ -57,7 +57,7 @@ protocol::PlanParams nothingKept(protocol::PlanParams params) {
 bool samePlan(const protocol::PlanParams& a, const protocol::PlanParams& b) {
   const auto all = [](const protocol::PlanParams& p) {
     return std::tie(p.policy, p.center_values, p.copy_values, p.keep_values, p.keep_norms, p.max_growth_percent,
-                    p.prices);
+                    p.prices, p.carry_means);
   };
   return all(a) == all(b);
 }

@@ -319,6 +319,9 @@ class TestModels final : public QObject {
     QCOMPARE(kept.keep_norms, (std::vector<int>{2, 5}));
     QVERIFY(samePlan(toggled(kept, replace, true), params));
     QVERIFY(sameOffer(kept, without) && !samePlan(kept, without));
+    protocol::PlanParams carrying = kept;
+    carrying.carry_means = true;
+    QVERIFY(!samePlan(kept, carrying));
     params.copy_values = {7};  // asked for before: leaving it out takes that back
     QVERIFY(toggled(params, center, false).copy_values.empty());
   }
