@@ -360,15 +360,6 @@ bool areAxesAsProbed(const Graph& graph, const Node& reader, std::span<const int
   });
 }
 
-bool isAxisKept(SizeQuestion& sizes, const AxisSize& size, ValueId x, const Shape& y, size_t axis) {
-  const Shape* shape = shapeOf(sizes.graph(), x);
-  for (size_t i = 0; shape != nullptr && i < shape->size(); ++i) {
-    const bool stands = (*shape)[i] == y[axis] && elementsBefore(*shape, i) == elementsBefore(y, axis);
-    if (stands && sizes.of(x, i) == size) return true;
-  }
-  return false;
-}
-
 std::optional<Pattern> narrowedInEveryRun(const Graph& graph, ValueId operand, const Pattern& pattern,
                                           const Shape& full) {
   const Shape* part = shapeOf(graph, operand);
@@ -395,6 +386,21 @@ std::optional<Pattern> widenedInEveryRun(const Graph& graph, ValueId operand, co
   return joinDims(*dims);
 }
 
+namespace {
+
+// An axis of y, which a Reshape makes of x, with a size read elsewhere: in every run it is an axis of x with the same
+// elements before it.
+bool isAxisKept(SizeQuestion& sizes, const AxisSize& size, ValueId x, const Shape& y, size_t axis) {
+  const Shape* shape = shapeOf(sizes.graph(), x);
+  for (size_t i = 0; shape != nullptr && i < shape->size(); ++i) {
+    const bool stands = (*shape)[i] == y[axis] && elementsBefore(*shape, i) == elementsBefore(y, axis);
+    if (stands && sizes.of(x, i) == size) return true;
+  }
+  return false;
+}
+
+// A Reshape of x writes these sizes of y as numbers, and another run may have another part of x there: what is left for
+// -1 depends on it.
 bool writesSizesOfInput(SizeQuestion& sizes, ValueId x, const Shape& y, std::span<const int64_t> written) {
   const Shape* shape = shapeOf(sizes.graph(), x);
   if (shape == nullptr) return false;
@@ -404,6 +410,7 @@ bool writesSizesOfInput(SizeQuestion& sizes, ValueId x, const Shape& y, std::spa
   });
 }
 
+// Adds the axes that follow from -1, written for axis `rest`. written: the axes of y whose sizes are numbers.
 void addLeftToARun(SizeQuestion& sizes, ValueId x, const Shape& y, int64_t rest, std::span<const int64_t> written,
                    std::vector<int64_t>& computed) {
   const auto add = [&](int64_t axis) {
@@ -416,6 +423,26 @@ void addLeftToARun(SizeQuestion& sizes, ValueId x, const Shape& y, int64_t rest,
     const bool touches = elementsBefore(y, axis) < cut->second && elementsBefore(y, axis + 1) > cut->first;
     if (y[axis] > 1 && touches) add(static_cast<int64_t>(axis));
   }
+}
+
+}  // namespace
+
+std::vector<int64_t> computedAxes(SizeQuestion& question, ValueId x, const Shape& y,
+                                  const std::vector<ListedSize>& sizes) {
+  std::vector<int64_t> computed, written;
+  std::optional<int64_t> rest;
+  for (size_t i = 0; i < y.size(); ++i) {
+    const auto [number, read] = i < sizes.size() ? sizes[i] : ListedSize();
+    const auto axis = static_cast<int64_t>(i);
+    if (number == -1) rest = axis;
+    if (number && number != -1) written.push_back(axis);
+    if (number) continue;
+    const bool known = read && (question.isFixed(read->value, read->axis) ||
+                                isAxisKept(question, question.of(read->value, read->axis), x, y, i));
+    if (!known) computed.push_back(axis);
+  }
+  if (rest) addLeftToARun(question, x, y, *rest, written, computed);
+  return computed;
 }
 
 std::vector<int64_t> axisJoinedAnew(SizeQuestion& sizes, ValueId x, size_t first, size_t end, int64_t made) {

@@ -42,11 +42,6 @@ struct AxisSize {
 // may be larger, and none is Torn.
 [[nodiscard]] bool areAxesAsProbed(const graph::Graph& graph, const graph::Node& reader, std::span<const int64_t> axes);
 
-// An axis of y, which a Reshape makes of x, with a size read elsewhere: in every run it is an axis of x with the same
-// elements before it.
-[[nodiscard]] bool isAxisKept(SizeQuestion& sizes, const AxisSize& size, graph::ValueId x, const graph::Shape& y,
-                              size_t axis);
-
 // narrowToOperand() and widenFromOperand() of `operand`, where they hold in every run: what is broadcast in the probe
 // alone may be anything along a summed axis (narrowed: nullopt), and is no sum (widened).
 [[nodiscard]] std::optional<Pattern> narrowedInEveryRun(const graph::Graph& graph, graph::ValueId operand,
@@ -54,16 +49,22 @@ struct AxisSize {
 [[nodiscard]] std::optional<Pattern> widenedInEveryRun(const graph::Graph& graph, graph::ValueId operand,
                                                        const Pattern& pattern, const graph::Shape& full);
 
-// A Reshape of x writes these sizes of y as numbers, and another run may have another part of x there: what is left for
-// -1 depends on it.
-[[nodiscard]] bool writesSizesOfInput(SizeQuestion& sizes, graph::ValueId x, const graph::Shape& y,
-                                      std::span<const int64_t> written);
+struct SizeRead {
+  graph::ValueId value = graph::kNoValue;
+  size_t axis = 0;
+};
+// One element of a list of sizes: the same number in every run, or the size of an axis; with neither, a run computes
+// it.
+struct ListedSize {
+  std::optional<int64_t> number;
+  std::optional<SizeRead> read;
+};
 
-// Adds to the `computed` axes of y, which a Reshape makes of x, those that follow from -1, written for axis `rest`.
-// That is `rest` itself where the other sizes move it; and where an axis of x has size 1 in the probe alone and no axis
-// of y shows it, all axes that hold other parts of x once it is longer. written: the axes of y whose sizes are numbers.
-void addLeftToARun(SizeQuestion& sizes, graph::ValueId x, const graph::Shape& y, int64_t rest,
-                   std::span<const int64_t> written, std::vector<int64_t>& computed);
+// Returns the axes of y, which a Reshape makes of x by a list of sizes (empty: it is not known), of which a run decides
+// what they hold: those whose size is computed; that of -1 where other sizes move it; and where an axis of x has size 1
+// in the probe alone and no axis of y shows it, all axes that hold other parts of x once it is longer.
+[[nodiscard]] std::vector<int64_t> computedAxes(SizeQuestion& question, graph::ValueId x, const graph::Shape& y,
+                                                const std::vector<ListedSize>& sizes);
 // The same for axis `made` of y that the axes of x in [first, end) become: the axis, or none.
 [[nodiscard]] std::vector<int64_t> axisJoinedAnew(SizeQuestion& sizes, graph::ValueId x, size_t first, size_t end,
                                                   int64_t made);

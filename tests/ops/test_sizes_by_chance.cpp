@@ -144,12 +144,12 @@ TEST(Refused, aMatrixProductWithABatchOfOneByChance) {
 TEST(Refused, whatIsLeftBesideASizeThatTheInputDecides) {
   testing::GraphBuilder g(1);
   const auto x = g.input(kX);
-  const auto written = std::array{int64_t{0}, int64_t{1}};
+  const std::vector<ListedSize> sizes{{2, {}}, {3, {}}, {-1, {}}};
   SizeQuestion open(g.graph());
-  EXPECT_TRUE(writesSizesOfInput(open, x, kX, written));
+  EXPECT_EQ(computedAxes(open, x, kX, sizes), std::vector<int64_t>{2});
   g.graph().values[static_cast<size_t>(x)].declared = kX;
   SizeQuestion declared(g.graph());
-  EXPECT_FALSE(writesSizesOfInput(declared, x, kX, written));
+  EXPECT_EQ(computedAxes(declared, x, kX, sizes), std::vector<int64_t>{});
 }
 
 // What has size 1 in the probe alone goes into the axis of -1, and the rows between are then made of other parts.
@@ -159,10 +159,12 @@ TEST(Refused, whatMinusOneTakesUpInAnotherRun) {
     testing::GraphBuilder g(1);
     const auto input = g.input(std::move(x));
     g.graph().values[static_cast<size_t>(input)].declared = std::move(declared);
-    SizeQuestion sizes(g.graph());
-    Axes found;
-    addLeftToARun(sizes, input, y, rest, written, found);
-    return found;
+    std::vector<ListedSize> sizes;
+    for (size_t i = 0; i < y.size(); ++i) sizes.push_back({std::nullopt, SizeRead{input, i}});
+    sizes[static_cast<size_t>(rest)] = {-1, {}};
+    for (const int64_t axis : written) sizes[static_cast<size_t>(axis)] = {y[static_cast<size_t>(axis)], {}};
+    SizeQuestion question(g.graph());
+    return computedAxes(question, input, y, sizes);
   };
   const Shape channels{2, 4, 2};
   EXPECT_EQ(computed({2, 8, 1, 1}, {-1, 8, -1, -1}, channels, 2, {1}), Axes{2});  // the group of both axes is cut anew

@@ -134,17 +134,12 @@ namespace {
 
 constexpr int kDeepest = 16;
 
-struct SizeRead {
-  ValueId value = kNoValue;
-  size_t axis = 0;
-};
-
 // Finds the axis whose size one element of a list of sizes is.
 class SizeReader {
  public:
   explicit SizeReader(const Lowering& lowering) : lowering_(lowering) {}
 
-  [[nodiscard]] std::optional<SizeRead> readBy(ValueId list, int64_t element) const {
+  [[nodiscard]] std::optional<ops::SizeRead> readBy(ValueId list, int64_t element) const {
     for (int step = 0; step < kDeepest && list != kNoValue; ++step) {
       const auto& made = lowering_.graph().value(list);
       if (made.producer == kNone) return std::nullopt;
@@ -193,11 +188,11 @@ class SizeReader {
   }
 
  private:
-  [[nodiscard]] std::optional<SizeRead> axisOf(const Node& query, int64_t element) const {
+  [[nodiscard]] std::optional<ops::SizeRead> axisOf(const Node& query, int64_t element) const {
     const ValueId value = graph::operandAt(query, 0);
     const auto rank = value == kNoValue || query.op != "Shape" ? std::nullopt : lowering_.typeOf(value).rank();
     const auto axis = rank ? ops::axisQueried(query, element, static_cast<size_t>(*rank)) : std::nullopt;
-    return axis ? std::optional(SizeRead{value, *axis}) : std::nullopt;
+    return axis ? std::optional(ops::SizeRead{value, *axis}) : std::nullopt;
   }
 
   // The list that the element is in, of which it is then that number.
@@ -251,30 +246,20 @@ void OpContext::markFixedAxes(int sizes) {
 }
 
 void OpContext::markComputedAxes(int sizes) {
-  const auto dims = outputTypeAt(0).dims;
   const auto y = outputTypeAt(0).shape();
-  if (!dims || !has(sizes)) return;
+  if (!y || !has(sizes)) return;
   const auto numbers = knownInts(sizes);
-  const bool known = numbers && numbers->size() == dims->size();
   const SizeReader reader(lowering_);
-  ops::SizeQuestion& question = lowering_.sizes();
-  std::vector<int64_t> computedAxes, written;
-  std::optional<int64_t> rest;
-  for (size_t i = 0; i < dims->size(); ++i) {
-    const auto number = known ? (*numbers)[i] : std::nullopt;
-    if (number == -1) rest = static_cast<int64_t>(i);
-    const bool copied = number == 0 && intOf("allowzero", 0) == 0;
-    if (number && number != -1 && !copied) written.push_back(static_cast<int64_t>(i));
-    if ((number && !copied) || !y) continue;
-    const auto read = copied  ? std::optional(SizeRead{in(0).value, i})
-                      : known ? reader.readBy(in(sizes).value, static_cast<int64_t>(i))
-                              : std::nullopt;
-    const auto size = read ? question.of(read->value, read->axis) : ops::AxisSize{};
-    const bool fixed = read && size.kind == ops::AxisSize::Kind::Fixed;
-    if (fixed || (read && ops::isAxisKept(question, size, in(0).value, *y, i))) continue;
-    computedAxes.push_back(static_cast<int64_t>(i));
+  std::vector<ops::ListedSize> listed;
+  for (size_t i = 0; numbers && numbers->size() == y->size() && i < y->size(); ++i) {
+    const auto number = (*numbers)[i];
+    if (number == 0 && intOf("allowzero", 0) == 0) {
+      listed.push_back({std::nullopt, ops::SizeRead{in(0).value, i}});
+    } else {
+      listed.push_back({number, reader.readBy(in(sizes).value, static_cast<int64_t>(i))});
+    }
   }
-  if (rest && y) ops::addLeftToARun(question, in(0).value, *y, *rest, written, computedAxes);
+  auto computedAxes = ops::computedAxes(lowering_.sizes(), in(0).value, *y, listed);
   if (!computedAxes.empty()) set("computed", std::move(computedAxes));
 }
 

@@ -11,19 +11,8 @@ namespace {
 constexpr int kDeepest = 16;
 constexpr int64_t kLargest = int64_t{1} << 31;  // sums and products of two stay far from overflow
 
-// The size of an axis of a value of the graph.
-struct SizeRead {
-  graph::ValueId value = graph::kNoValue;
-  size_t axis = 0;
-};
-
-// One number of a list of sizes.
-struct ListedSize {
-  std::optional<int64_t> number;  // in every run
-  std::optional<SizeRead> read;
-};
 struct ListedSizes {
-  std::vector<ListedSize> sizes;
+  std::vector<ops::ListedSize> sizes;
   bool fixedLength = true;  // in every run
 };
 
@@ -62,7 +51,7 @@ class SizeReader {
   }
 
   // The size of an axis, and nothing else.
-  std::optional<SizeRead> readBy(int value) {
+  std::optional<ops::SizeRead> readBy(int value) {
     const ProgramNode* at = producerOf(value);
     for (int step = 0; at != nullptr && isCopy(at->node->kind().toQualString()) && step < kDeepest; ++step) {
       value = at->inputs[0];
@@ -109,14 +98,9 @@ class SizeReader {
     const graph::Shape* shape = shapeOf(value);
     if (shape == nullptr) return std::nullopt;
     ListedSizes all;
-    for (size_t i = 0; i < shape->size(); ++i) all.sizes.push_back({fixedSize({value, i}), SizeRead{value, i}});
+    for (size_t i = 0; i < shape->size(); ++i) all.sizes.push_back({fixedSize({value, i}), ops::SizeRead{value, i}});
     all.fixedLength = lowering_.graph().value(value).constant != graph::kNone;  // another run's x may have another rank
     return all;
-  }
-
-  bool isKept(const SizeRead& read, graph::ValueId x, const graph::Shape& y, size_t axis) {
-    const auto size = lowering_.sizes().of(read.value, read.axis);
-    return ops::isAxisKept(lowering_.sizes(), size, x, y, axis);
   }
 
  private:
@@ -151,16 +135,16 @@ class SizeReader {
     return shape ? &*shape : nullptr;
   }
 
-  std::optional<SizeRead> axisOf(int size, std::optional<int64_t> axis) {
+  std::optional<ops::SizeRead> axisOf(int size, std::optional<int64_t> axis) {
     const graph::ValueId value = valueRead(size);
     const graph::Shape* shape = shapeOf(value);
     if (shape == nullptr || !axis) return std::nullopt;
     const auto rank = static_cast<int64_t>(shape->size());
     if (*axis < -rank || *axis >= rank) return std::nullopt;
-    return SizeRead{value, static_cast<size_t>(*axis < 0 ? *axis + rank : *axis)};
+    return ops::SizeRead{value, static_cast<size_t>(*axis < 0 ? *axis + rank : *axis)};
   }
 
-  std::optional<int64_t> fixedSize(const SizeRead& read) {
+  std::optional<int64_t> fixedSize(const ops::SizeRead& read) {
     if (!lowering_.sizes().isFixed(read.value, read.axis)) return std::nullopt;
     return (*shapeOf(read.value))[read.axis];
   }
@@ -200,7 +184,7 @@ std::optional<std::vector<int64_t>> OpContext::fixedIntsOf(std::string_view argu
   const auto sizes = value == kNone ? std::nullopt : SizeReader(lowering_).listed(value);
   if (!sizes) return std::nullopt;
   std::vector<int64_t> numbers;
-  for (const ListedSize& size : sizes->sizes) {
+  for (const ops::ListedSize& size : sizes->sizes) {
     if (!size.number) return std::nullopt;
     numbers.push_back(*size.number);
   }
@@ -244,18 +228,13 @@ void OpContext::markComputedAxes(std::string_view sizes) {
   SizeReader reader(lowering_);
   const bool ofTensor = at_.node->input(static_cast<size_t>(find(sizes)))->type()->isSubtypeOf(*c10::TensorType::get());
   const auto listed = ofTensor ? reader.sizesOf(take(sizes).value) : reader.listed(value);
-  std::vector<int64_t> computedAxes, written, ones;
-  std::optional<int64_t> rest;
-  for (size_t i = 0; i < y->size(); ++i) {
-    const bool known = listed && listed->sizes.size() == y->size();
-    const ListedSize size = known ? listed->sizes[i] : ListedSize{};
-    if (size.number == -1) rest = static_cast<int64_t>(i);
-    if (size.number && size.number != -1) written.push_back(static_cast<int64_t>(i));
-    if (size.number == 1) ones.push_back(static_cast<int64_t>(i));
-    if (size.number || (size.read && reader.isKept(*size.read, operands[0].value, *y, i))) continue;
-    computedAxes.push_back(static_cast<int64_t>(i));
+  const bool known = listed && listed->sizes.size() == y->size();
+  const auto sizesOfY = known ? listed->sizes : std::vector<ops::ListedSize>();
+  std::vector<int64_t> ones;
+  for (size_t i = 0; i < sizesOfY.size(); ++i) {
+    if (sizesOfY[i].number == 1) ones.push_back(static_cast<int64_t>(i));
   }
-  if (rest) ops::addLeftToARun(lowering_.sizes(), operands[0].value, *y, *rest, written, computedAxes);
+  auto computedAxes = ops::computedAxes(lowering_.sizes(), operands[0].value, *y, sizesOfY);
   if (!computedAxes.empty()) set("computed", std::move(computedAxes));
   if (!ones.empty()) set("ones", std::move(ones));
 }
