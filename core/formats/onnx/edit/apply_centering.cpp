@@ -6,49 +6,44 @@ namespace normlens::formats::onnx {
 namespace {
 
 // ReadCode's ops.
-class ReadOps {
+class ReadOps : public NodeMaker {
  public:
   using Value = std::string;
 
-  ReadOps(NodeMaker& nodes, graph::DType dtype) : nodes_(nodes), dtype_(dtype) {}
+  // dtype: of the value.
+  ReadOps(NodeMaker nodes, graph::DType dtype) : NodeMaker(std::move(nodes)), dtype_(dtype) {}
 
   std::string cut(std::string x, const ops::FactorsPerDim& axes) {
     if (std::ranges::all_of(axes, [](const auto& factors) { return factors.size() == 1; })) return x;
-    shape_ = nodes_.add("Shape", {x});
+    shape_ = add("Shape", {x});
     // Last axis first: the axes before it keep their places.
     for (size_t axis = axes.size(); axis-- > 0;) {
-      if (axes[axis].size() > 1) x = nodes_.add("Reshape", {x, cutShape(x, axes, axis)});
+      if (axes[axis].size() > 1) x = add("Reshape", {x, cutShape(x, axes, axis)});
     }
     return x;
   }
   std::string joined(const std::string& y, const ops::FactorsPerDim& /*axes*/) {
-    return shape_.empty() ? y : nodes_.add("Reshape", {y, shape_});
+    return shape_.empty() ? y : add("Reshape", {y, shape_});
   }
-  std::string slice(const std::string& x, int64_t axis, int64_t begin, int64_t end) {
-    return nodes_.slice(x, axis, begin, end);
-  }
-  std::string concat(const std::vector<std::string>& pieces, int64_t axis) { return nodes_.concat(pieces, axis); }
-  std::string mean(const std::string& x, const std::vector<int64_t>& axes) { return nodes_.reduceMean(x, axes); }
-  std::string sum(const std::string& x, int64_t axis) { return nodes_.reduceSum(x, axis); }
-  std::string subtract(const std::string& a, const std::string& b) { return nodes_.add("Sub", {a, b}); }
+  std::string subtract(const std::string& a, const std::string& b) { return add("Sub", {a, b}); }
   std::string scaled(const std::string& x, double factor) {
-    const auto number = nodes_.number(factor, dtype_);
-    return nodes_.add("Mul", {x, number});
+    const auto by = number(factor, dtype_);
+    return add("Mul", {x, by});
   }
   std::string padded(const std::string& x, size_t axis, size_t rank, int64_t zeros) {
     std::vector<int64_t> amounts(2 * rank, 0);
     amounts[rank + axis] = zeros;
-    if (nodes_.opset() >= 11) {
-      const auto given = nodes_.ints(amounts);
-      return nodes_.add("Pad", {x, given});
+    if (opset() >= 11) {
+      const auto given = ints(amounts);
+      return add("Pad", {x, given});
     }
-    const auto y = nodes_.add("Pad", {x});
-    setInts(nodes_.last(), "pads", amounts);
+    const auto y = add("Pad", {x});
+    setInts(last(), "pads", amounts);
     return y;
   }
   // From the end, where the file's version of the operators has that.
   [[nodiscard]] int64_t axisNumber(size_t axis, size_t rank) const {
-    return static_cast<int64_t>(axis) - (nodes_.opset() >= 11 ? static_cast<int64_t>(rank) : 0);
+    return static_cast<int64_t>(axis) - (opset() >= 11 ? static_cast<int64_t>(rank) : 0);
   }
 
  private:
@@ -56,12 +51,11 @@ class ReadOps {
   std::string cutShape(const std::string& x, const ops::FactorsPerDim& axes, size_t axis) {
     std::vector<int64_t> sizes(axis, 0);
     for (const ops::Factor& factor : axes[axis]) sizes.push_back(factor.summed ? factor.size : -1);
-    if (axis + 1 == axes.size()) return nodes_.ints(sizes);
-    const std::string rest = nodes_.slice(nodes_.add("Shape", {x}), 0, static_cast<int64_t>(axis) + 1, kToTheEnd);
-    return nodes_.concat({nodes_.ints(sizes), rest}, 0);
+    if (axis + 1 == axes.size()) return ints(sizes);
+    const std::string rest = slice(add("Shape", {x}), 0, static_cast<int64_t>(axis) + 1, kToTheEnd);
+    return concat({ints(sizes), rest}, 0);
   }
 
-  NodeMaker& nodes_;
   graph::DType dtype_;
   std::string shape_;  // of the value that was cut
 };
@@ -134,10 +128,9 @@ void insertCode(EditableModel& model, const std::vector<ReadSite>& reads, int op
                 const ReadCode& code) {
   const std::string x = EditableModel::nameAt(reads.at(0));
   const Point point = pointBefore(reads);
-  NodeMaker nodes(*point.body, opset, x + "_" + code.word(), point.node);
-  ReadOps ops(nodes, dtype);
+  ReadOps ops({*point.body, opset, x + "_" + code.word(), point.node}, dtype);
   const std::string seen = code.emit(ops, x);
-  model.addBefore(*point.body, point.node, nodes.take());
+  model.addBefore(*point.body, point.node, ops.take());
   for (const auto& read : reads) model.setInput(read, seen);
 }
 

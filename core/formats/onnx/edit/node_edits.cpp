@@ -262,7 +262,7 @@ class NodeEdits final : public EditTarget {
     for (const graph::Use& use : edit.values) {
       before(use, [&](NodeMaker& nodes, const std::string& x) {
         const auto& shape = valueRead(use).shape;
-        return nodes.reduceMean(x, {nodes.opset() >= 11 ? -1 : static_cast<int64_t>(shape.value().size()) - 1});
+        return nodes.mean(x, {nodes.opset() >= 11 ? -1 : static_cast<int64_t>(shape.value().size()) - 1});
       });
     }
     return terms;

@@ -113,11 +113,11 @@ std::string NodeMaker::reduce(std::string_view op, const std::string& x, const s
   return last().output(0);
 }
 
-std::string NodeMaker::reduceMean(const std::string& x, const std::vector<int64_t>& axes) {
+std::string NodeMaker::mean(const std::string& x, const std::vector<int64_t>& axes) {
   return reduce("ReduceMean", x, axes, 18);
 }
 
-std::string NodeMaker::reduceSum(const std::string& x, int64_t axis) { return reduce("ReduceSum", x, {axis}, 13); }
+std::string NodeMaker::sum(const std::string& x, int64_t axis) { return reduce("ReduceSum", x, {axis}, 13); }
 
 std::string NodeMaker::slice(const std::string& x, int64_t axis, int64_t begin, int64_t end) {
   if (opset_ >= 10) {

@@ -31,8 +31,8 @@ class NodeMaker {
   std::string tensor(const graph::TensorView& dense);    // a constant
   std::string cast(const std::string& x, graph::DType to, const std::string& output = {});
   // axes: negative ones count from the end (opset 11 and later only).
-  std::string reduceMean(const std::string& x, const std::vector<int64_t>& axes);
-  std::string reduceSum(const std::string& x, int64_t axis);  // alike; which stays, with size 1
+  std::string mean(const std::string& x, const std::vector<int64_t>& axes);
+  std::string sum(const std::string& x, int64_t axis);  // alike; which stays, with size 1
   std::string slice(const std::string& x, int64_t axis, int64_t begin, int64_t end);
   std::string concat(const std::vector<std::string>& parts, int64_t axis);
 

@@ -129,7 +129,7 @@ class SectionMaker {
       const std::string given = EditableModel::freshName(edited_.main(), cut.value + "_given");
       declare(*edited_.proto().mutable_graph()->add_input(), given, cut);
       if (cut.centeredIn) {
-        nodes.add("Sub", {given, nodes.reduceMean(given, cut.axes)}, cut.value);
+        nodes.add("Sub", {given, nodes.mean(given, cut.axes)}, cut.value);
       } else {
         nodes.add("Identity", {given}, cut.value);
       }
@@ -165,7 +165,7 @@ class SectionMaker {
 
   std::string centered(const Cut& cut) {
     NodeMaker nodes(edited_.main(), opset_, cut.value, nullptr);
-    std::string name = nodes.add("Sub", {cut.value, nodes.reduceMean(cut.value, cut.axes)});
+    std::string name = nodes.add("Sub", {cut.value, nodes.mean(cut.value, cut.axes)});
     edited_.addBefore(edited_.main(), nullptr, nodes.take());
     return name;
   }

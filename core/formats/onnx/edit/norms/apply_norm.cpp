@@ -61,7 +61,7 @@ class NodeOps {
   }
   std::string meanSquare(const std::string& x) {  // by Pow, as optimizers of ONNX files look for a norm
     const auto two = nodes_.number(2, sumType_);
-    return nodes_.reduceMean(nodes_.add("Pow", {x, two}), meanAxes(norm_, nodes_.opset()));
+    return nodes_.mean(nodes_.add("Pow", {x, two}), meanAxes(norm_, nodes_.opset()));
   }
   std::string overRoot(const std::string& x, const std::string& meanSquare) {
     const auto shifted = nodes_.add("Add", {meanSquare, nodes_.number(norm_.eps, sumType_)});
