@@ -19,7 +19,6 @@
 
 #include "app/engine/stop_signals.h"
 #include "app/engine/supervise_verb.h"
-#include "app/engine/tables.h"
 #include "app/engine/verbs.h"
 #include "app/engine/version.h"
 #include "core/base/plain_error.h"
@@ -39,6 +38,33 @@ namespace confine = normlens::confine;
 
 bool has(int argc, char** argv, std::string_view flag) {
   return std::any_of(argv + 1, argv + argc, [&](const char* argument) { return argument == flag; });
+}
+
+nlohmann::json optionRow(const CLI::Option& option) {
+  return {{"short", option.get_snames()},
+          {"long", option.get_lnames()},
+          {"positional", option.get_positional()},
+          {"value", option.get_items_expected_max() > 0 ? option.get_type_name() : ""},
+          {"repeats", option.get_items_expected_max() > 1},
+          {"required", option.get_required()},
+          {"default", option.get_default_str()},
+          {"group", option.get_group()},
+          {"summary", option.get_description()}};
+}
+
+// The command line as data, of which packaging/write_pages.py makes the manual page and the completions of shells: name,
+// summary, group, footer and options, and the same of each verb.
+nlohmann::json commandTable(const CLI::App& app) {
+  nlohmann::json table = {
+      {"name", app.get_name()},     {"summary", app.get_description()},   {"group", app.get_group()},
+      {"footer", app.get_footer()}, {"options", nlohmann::json::array()}, {"verbs", nlohmann::json::array()}};
+  for (const CLI::Option* option : app.get_options()) {
+    if (!option->get_group().empty()) table["options"].push_back(optionRow(*option));
+  }
+  for (const CLI::App* verb : app.get_subcommands([](const CLI::App*) { return true; })) {
+    table["verbs"].push_back(commandTable(*verb));
+  }
+  return table;
 }
 
 // Levenshtein's: how many letters are to be changed, put in or left out.
@@ -139,7 +165,7 @@ int runProgram(int argc, char** argv, Console& console) {
   app.set_version_flag("-v,--version", "NormLens " + std::string(normlens::engine::kVersion));
   // Hidden: for packaging/write_pages.py.
   app.add_flag_callback(
-         "--tables", [&] { throw CLI::CallForVersion(normlens::engine::commandTable(app).dump(1), 0); }, "")
+         "--tables", [&] { throw CLI::CallForVersion(commandTable(app).dump(1), 0); }, "")
       ->group("");
   app.footer(
       examples() +

@@ -2,16 +2,30 @@
 #pragma once
 
 #include <QAbstractTableModel>
+#include <QSortFilterProxyModel>
 #include <algorithm>
 #include <functional>
 #include <map>
 #include <utility>
 #include <vector>
 
-#include "ui/models/record_sorter.h"
 #include "ui/words/format.h"
 
 namespace normlens::ui {
+
+// A number or a text to sort by; the roles of a table's own come after it.
+inline constexpr int kSortRole = Qt::UserRole;
+
+// Sorts numbers as numbers and words as the language does; what is equal keeps its order.
+class RecordSorter : public QSortFilterProxyModel {
+  Q_OBJECT
+
+ public:
+  explicit RecordSorter(QObject* parent = nullptr);
+
+ protected:
+  [[nodiscard]] bool lessThan(const QModelIndex& left, const QModelIndex& right) const override;
+};
 
 // Maps some roles to functions that return a row's values for them.
 template <class Row>

@@ -1,7 +1,13 @@
-#include <algorithm>
+#include <unistd.h>
 
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+
+#include "app/engine/stop_signals.h"
 #include "app/engine/supervise_verb.h"
-#include "app/engine/verbs/fold_folder.h"
 #include "app/engine/verbs/model_options.h"
 #include "app/engine/verbs/reports.h"
 #include "core/base/formatted.h"
@@ -11,6 +17,60 @@
 
 namespace normlens::engine {
 namespace {
+
+namespace fs = std::filesystem;
+
+// A checkpoint's folder (Hugging Face, timm) is folded by the Python package, which has its classes. The package may be
+// missing, which is no result of a fold.
+constexpr const char* kProgram =
+    "import sys\n"
+    "sys.path[:] = [path for path in sys.path if path]\n"  // the working directory may be a stranger's
+    "try:\n"
+    "    from normlens.checkpoint.__main__ import main\n"
+    "    sys.exit(main(sys.argv[1:]))\n"
+    "except ImportError as error:\n"
+    "    print(f'normlens: a folder is folded by the Python package normlens: {error}; install it with its extras, or "
+    "name a Python that has it with NORMLENS_PYTHON', file=sys.stderr)\n"
+    "    sys.exit(3)\n";
+
+// In a checkout the package lies beside the build folder's parent: build/release/bin/normlens-engine.
+void addCheckout(const fs::path& engine) {
+  std::error_code error;
+  const fs::path package = engine.parent_path() / "../../../app/python";
+  if (!fs::exists(package / "normlens/checkpoint", error)) return;
+  const char* const before = std::getenv("PYTHONPATH");
+  const std::string path =
+      fs::canonical(package, error).string() + (before != nullptr && *before != '\0' ? ":" + std::string(before) : "");
+  ::setenv("PYTHONPATH", path.c_str(), 1);
+}
+
+// A folder with config.json: the package says what else it lacks.
+bool isCheckpointFolder(const std::string& model) {
+  std::error_code error;
+  return fs::is_directory(model, error) && fs::exists(fs::path(model) / "config.json", error);
+}
+
+// Ends this process: `python -m normlens.checkpoint WORDS` takes its place, with this engine. The program is
+// NORMLENS_PYTHON, else python3. Returns where that cannot be started.
+Exit foldFolder(const std::vector<std::string>& words, Console& console) {
+  std::error_code error;
+  const fs::path engine = fs::read_symlink("/proc/self/exe", error);
+  addCheckout(engine);
+  if (engine.filename() == "normlens-engine") ::setenv("NORMLENS_ENGINE", engine.c_str(), 0);
+  const char* const named = std::getenv("NORMLENS_PYTHON");
+  const std::string python = named != nullptr && *named != '\0' ? named : "python3";
+  std::vector<std::string> all{python, "-c", kProgram};
+  all.insert(all.end(), words.begin(), words.end());
+  std::vector<char*> arguments;
+  for (std::string& word : all) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  StopSignals::letThrough();
+  ::dup2(console.ownStdout(), STDOUT_FILENO);
+  ::dup2(console.ownStderr(), STDERR_FILENO);
+  ::execvp(python.c_str(), arguments.data());
+  return console.fail({ErrorCode::Unreadable, python + " cannot be started: " + std::strerror(errno),
+                       "a folder is folded by the Python package; name a Python with NORMLENS_PYTHON"});
+}
 
 struct FoldOptions {
   std::string model, output, planFile, savePlan, certificate, device = "cpu";

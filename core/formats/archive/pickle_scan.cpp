@@ -2,17 +2,55 @@
 
 #include <algorithm>
 #include <array>
+#include <memory>
 #include <set>
+#include <string>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
 
-#include "core/formats/archive/pickle_thing.h"
-
 namespace normlens::formats {
-using Kind = Thing::Kind;
-
 namespace {
+
+// What the scan knows of an object. Containers other than tuples are not kept: they may be filled later.
+struct Thing {
+  // Absent: LibTorch may have left nothing at all (an enum class called with a value that is none of its own).
+  enum class Kind : uint8_t {
+    Other,
+    Absent,
+    Mark,
+    String,
+    Int,
+    Global,
+    Tuple,
+    Dict,
+    Storage,
+    Tensor
+  } kind = Kind::Other;
+  std::string text;
+  int64_t number = 0;                               // Int; of a Storage: its number of elements; of a Tensor that is
+                                                    // only looked at: its index in PickleScan::tensors
+  int depth = 0;                                    // nesting of containers below
+  int32_t container = -1;                           // its number in PickleNesting; -1: it holds nothing
+  int64_t push = -1;                                // A short String's index in PickleScan::strings.
+  std::vector<std::shared_ptr<const Thing>> items;  // Hold a Tuple's items, or a Tensor's sizes.
+};
+using ThingPtr = std::shared_ptr<const Thing>;
+
+ThingPtr makeThing(Thing::Kind kind, std::string text = {}, int64_t number = 0) {
+  auto thing = std::make_shared<Thing>();
+  thing->kind = kind;
+  thing->text = std::move(text);
+  thing->number = number;
+  return thing;
+}
+
+// Thrown inside the scan only.
+struct BrokenPickle {
+  std::string why;
+};
+
+using Kind = Thing::Kind;
 
 // Computes what a pickle's calls make, and checks that their arguments can do no harm: LibTorch believes sizes, strides
 // and element types as they are.

@@ -14,12 +14,14 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
+#include <tuple>
+#include <utility>
 
 #include "core/base/task.h"
 #include "core/fold/pending_weights.h"
 #include "core/formats/file/mapped_file.h"
-#include "core/formats/onnx/source/made_tensors.h"
 #include "core/graph/types.h"
 
 namespace normlens::formats::onnx {
@@ -35,6 +37,41 @@ struct StoredAt {
   std::string location;  // external-data path as written in the model, relative to its folder; empty: in the model file
   uint64_t offset = 0;
   uint64_t bytes = 0;
+};
+
+enum class MadeForm : uint8_t { Copy, Transpose };
+
+// A source's weights in the other forms that sessions need: each is made once and kept while a session uses it. Thread:
+// any.
+class MadeTensors {
+ public:
+  // make: returns a TensorView in memory of its own, or nullopt, which is passed on. `of` stays alive with the result.
+  template <class Make>
+  std::optional<graph::TensorView> get(const graph::TensorView& of, MadeForm form, const Make& make) {
+    const std::scoped_lock lock(mutex_);
+    Entry& entry = made_[{of.data, form, of.dtype, of.shape}];
+    if (auto owner = entry.owner.lock()) {
+      graph::TensorView view = entry.view;
+      view.owner = std::move(owner);
+      return view;
+    }
+    std::optional<graph::TensorView> made = make();
+    if (!made) return std::nullopt;
+    using Both = std::pair<std::shared_ptr<const void>, std::shared_ptr<const void>>;
+    made->owner = std::make_shared<Both>(made->owner, of.owner);
+    entry.owner = made->owner;
+    entry.view = *made;
+    entry.view.owner.reset();
+    return made;
+  }
+
+ private:
+  struct Entry {
+    std::weak_ptr<const void> owner;
+    graph::TensorView view;  // without its owner
+  };
+  std::mutex mutex_;
+  std::map<std::tuple<const std::byte*, MadeForm, graph::DType, graph::Shape>, Entry> made_;
 };
 
 struct Weight {

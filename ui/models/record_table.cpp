@@ -1,4 +1,4 @@
-#include "ui/models/record_sorter.h"
+#include "ui/models/record_table.h"
 
 namespace normlens::ui {
 
