@@ -1,8 +1,9 @@
-"""Guards a change that moves code and means to change no file: the hash of every file that the engine writes is on record.
+"""Guards a change that moves code and means to change no file that the engine writes.
 
-    written_bytes.py ENGINE --check --quick     folds again and names each case that differs; two minutes, after each step
-    written_bytes.py ENGINE --check             does so for every sample: a quarter of an hour; with --made FILE a later call goes on
-    written_bytes.py ENGINE --record --commit e90ff106      adds the cases that written_bytes.txt lacks
+    written_bytes.py ENGINE RECORD      before the change: writes the hash of each file to RECORD, which is not there yet
+    written_bytes.py ENGINE RECORD      after it: makes the files again and names each case that differs
+        --quick     only the small model and the laboratory: two minutes, else a quarter of an hour
+        --only TEXT
 
 The record has one line for each case: the model, the verb with its options, and the first digits of the SHA-256 of what was
 written, or the exit status where nothing was. The cases are `fold` under every policy and flavour (a torch.export archive is
@@ -10,13 +11,10 @@ also written as TorchScript), `crms` and `fuse`, as `--help` lists them, and wha
 small model whose plan has an edit of every kind (every_edit.py), in every format. The others are the samples of ../shared,
 some also decomposed or in older containers, and the demo models.
 
-Whole files are hashed, names included: the engine writes no dates (archives carry zeros) and no paths. Folding computes in
-double in a fixed order, so the bytes of a fold depend neither on the CPU's vector instructions nor on the number of threads
-(tried: ATEN_CPU_CAPABILITY default, avx2 and avx512; 1 and 2 threads). Training does depend on them, so the laboratory is run
-with a learning rate of 1e-30: what it writes are the first weights. LibTorch writes the archives of TorchScript, and torch
-exports the small model: another version of either changes hashes, so the record names the versions. No case is proved
-(--no-verify), for a proof changes no byte. Models that take all memory or never end are left out, for their outcome depends
-on the machine.
+Whole files are hashed, names included: the engine writes no dates (archives carry zeros) and no paths. Both records are of one
+machine and its libraries: LibTorch writes the archives of TorchScript, and training rounds as the CPU does, so the laboratory
+is run with a learning rate of 1e-30: what it writes are the first weights. No case is proved (--no-verify), for a proof changes
+no byte. Models that take all memory or never end are left out, for their outcome depends on the machine.
 """
 
 import argparse
@@ -27,7 +25,6 @@ import itertools
 import json
 import os
 import pathlib
-import platform
 import re
 import subprocess
 import sys
@@ -41,9 +38,8 @@ if (LIBRARIES / "libnormlens_fork_server.so").exists():
     os.environ.setdefault("NORMLENS_FORK_SERVER_LIBRARY", str(LIBRARIES / "libnormlens_fork_server.so"))
     os.environ.setdefault("NORMLENS_FORK_SERVER_LOADS", str(next(LIBRARIES.glob("libnormlens_torchscript-*.so"))))
 
-from samples import ENGINE, MODELS, REPOSITORY, base, engine, run_engine  # noqa: E402
+from samples import ENGINE, MODELS, REPOSITORY, base, run_engine  # noqa: E402
 
-RECORD = pathlib.Path(__file__).with_name("written_bytes.txt")
 SAMPLES = ("visible", "pt2", "paper", "field", "attack/exact", "attack/precision")
 ONLY_ONNX = ("standard", "ort")  # flavours that are ops of ONNX: other formats refuse them as a wrong command line
 NETWORKS = ("layer_norm", "cbwc_rms_norm", "rms_norm", "plain")
@@ -56,9 +52,10 @@ EXPERIMENTS = {
 
 
 def choices(verb, option):
-    """Returns the words that --help of the verb lists for the option."""
+    """Returns the words that --help of the verb lists for the option, without the one that is decided by measurements."""
     shown = subprocess.run([ENGINE, verb, "--help"], capture_output=True, text=True, check=True).stdout
-    return re.search(rf"--{option} TEXT:{{(.*?)}}", shown)[1].split(",")
+    words = re.search(rf"--{option} TEXT:{{(.*?)}}", shown)[1].split(",")
+    return [word for word in words if word != "auto"]
 
 
 @functools.cache
@@ -138,80 +135,26 @@ def hashed(words, out, pattern):
         return digest.hexdigest()[:12] if written else f"exit {done.returncode}"
 
 
-def read(path):
-    """Returns (the lines of the head, {case: hash})"""
-    lines = path.read_text().splitlines() if path.exists() else []
-    head = [line for line in lines if line.startswith("#")]
-    return head, dict(line.split(" = ") for line in lines[len(head) :])
-
-
-def write(path, head, known):
-    new = path.with_suffix(".new")
-    new.write_text("\n".join(head + sorted(f"{case} = {made}" for case, made in known.items())) + "\n")
-    new.replace(path)
-
-
-def make(wanted, jobs, keep):
-    """Hashes the wanted cases; keep() is called with all that are made, now and then and at the end."""
-    made = {}
-    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-        for case, result in zip(wanted, pool.map(lambda case: hashed(*wanted[case]), wanted)):
-            made[case] = result
-            if len(made) % 50 == 0:
-                keep(made)
-                print(f"{len(made)} of {len(wanted)}", file=sys.stderr)
-    keep(made)
-
-
-def machine():
-    """Returns the lines of the head that name the CPU and the libraries that made the hashes."""
-    cpu = next(line.split(":")[1].strip() for line in open("/proc/cpuinfo") if line.startswith("model name"))
-    has = engine("doctor")[1]
-    return [f"# CPU {cpu}, {platform.machine()}", f"# torch {has['torch']}, ONNX Runtime {has['onnx_runtime']}"]
-
-
-def name_differences(old, new):
-    differ = [case for case in new if old.get(case) != new[case]]
-    for case in sorted(differ):
-        print(f"{case}: {old.get(case, 'not recorded')}, now {new[case]}")
-    print(f"{len(new)} cases, {len(differ)} differ")
-    return 1 if differ else 0
-
-
 def main():
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("engine", type=pathlib.Path)
-    mode = arguments.add_mutually_exclusive_group(required=True)
-    mode.add_argument("--record", action="store_true", help="add the cases that the record lacks")
-    mode.add_argument("--check", action="store_true", help="compare with the record")
+    arguments.add_argument("record", type=pathlib.Path)
     arguments.add_argument("--quick", action="store_true", help="only the small model and the laboratory")
     arguments.add_argument("--only", default="", metavar="TEXT", help="only cases whose name contains this")
-    arguments.add_argument("--commit", help="the commit that the engine of --record was built from")
-    arguments.add_argument("--made", type=pathlib.Path, help="keep what --check makes in this file, and go on with what is in it")
-    arguments.add_argument("--file", type=pathlib.Path, default=RECORD, help="the record; written_bytes.txt beside this program")
-    arguments.add_argument("--jobs", type=int, default=2)
     given = arguments.parse_args()
-    if given.record and not given.commit:
-        arguments.error("--record needs --commit")
 
-    head, recorded = read(given.file)
-    now = [f"# commit {given.commit}" if given.record else head[0], *machine()]
-    if head and head != now:
-        print("recorded with", *head, "now", *now, sep="\n  ", file=sys.stderr)
-        if given.record:
-            return 2
-    into = given.file if given.record else given.made
-    known = read(into)[1] if into else {}
-
-    def keep(made):
-        known.update(made)
-        if into:
-            write(into, now, known)
-
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(2) as pool:
         wanted = {name: case for name, case in cases(pathlib.Path(folder), given.quick).items() if given.only in name}
-        make({name: case for name, case in wanted.items() if name not in known}, given.jobs, keep)
-    return 0 if given.record else name_differences(recorded, {name: known[name] for name in wanted})
+        made = dict(zip(wanted, pool.map(lambda case: hashed(*case), wanted.values())))
+    if not given.record.exists():
+        given.record.write_text("".join(f"{case} = {result}\n" for case, result in sorted(made.items())))
+        return 0
+    before = dict(line.split(" = ") for line in given.record.read_text().splitlines())
+    differ = [case for case in sorted(made) if before.get(case) != made[case]]
+    for case in differ:
+        print(f"{case}: {before.get(case, 'not recorded')}, now {made[case]}")
+    print(f"{len(made)} cases, {len(differ)} differ")
+    return 1 if differ else 0
 
 
 if __name__ == "__main__":
