@@ -105,21 +105,12 @@ class Places(FaultCase):
         self.nothing_left(out.name)
         self.assertEqual(out.read_bytes(), OLDER)
 
-    @cases(("pt", "pt"), ("onnx", "onnx"))
-    def link(self, suffix):
+    @cases(("pt", "pt", False), ("onnx", "onnx", False), ("pt_to_nothing", "pt", True), ("onnx_to_nothing", "onnx", True))
+    def link(self, suffix, nothing):
         target, link = self.out_folder / f"target.{suffix}", self.out_folder / f"link.{suffix}"
-        target.write_bytes(OLDER)
-        link.symlink_to(target.name)
-        done = self.fold(suffix, link)
-        self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertTrue(link.is_symlink())
-        self.loads(target)
-        self.nothing_left(link.name, target.name)
-
-    @cases(("pt", "pt"), ("onnx", "onnx"))
-    def link_to_nothing(self, suffix):
-        target, link = self.out_folder / f"target.{suffix}", self.out_folder / f"link.{suffix}"
-        link.symlink_to(target)
+        if not nothing:
+            target.write_bytes(OLDER)
+        link.symlink_to(target if nothing else target.name)
         done = self.fold(suffix, link)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertTrue(link.is_symlink())

@@ -22,6 +22,15 @@ def rows(suffix, signals):
 
 @expand
 class ServeFaults(FaultCase):
+    def serve_deep(self, folded=False):
+        """Returns an engine that has opened the deep model, and its worker."""
+        served = self.serve().begin()
+        served.ask("open", {"path": str(MODELS["deep.pt"])})
+        if folded:
+            served.ask("analyze")
+            served.ask("fold", {"verify": False})
+        return served, served.workers()[-1]
+
     def hit(self, stage, suffix, number):
         """Sends the stage's request and, once it is at it, the signal. Returns all that the rest of a case needs."""
         served = self.serve()
@@ -69,9 +78,7 @@ class ServeFaults(FaultCase):
 
     def test_one_that_announces_more_than_it_sends(self):
         """What it says next would be taken for the rest: it is ended, and the model is open still."""
-        served = self.serve().begin()
-        served.ask("open", {"path": str(MODELS["deep.pt"])})
-        worker = served.workers()[-1]
+        served, worker = self.serve_deep()
         for entry in pathlib.Path(f"/proc/{served.process.pid}/fd").iterdir():
             if not os.readlink(entry).startswith("pipe:"):
                 continue
@@ -87,11 +94,7 @@ class ServeFaults(FaultCase):
 
     def test_one_that_waited_and_was_cancelled(self):
         """It is done with: its worker, long after, is not taken for one that does not stop."""
-        served = self.serve().begin()
-        served.ask("open", {"path": str(MODELS["deep.pt"])})
-        served.ask("analyze")
-        served.ask("fold", {"verify": False})
-        worker = served.workers()[-1]
+        served, worker = self.serve_deep(folded=True)
         first = served.send("bench", SHORT | {"rounds": 10000})
         waits = served.send("analyze")
         served.wait_for(lambda: served.heard(first), 10)
@@ -105,8 +108,7 @@ class ServeFaults(FaultCase):
     def test_idle(self):
         for number in KILLING:
             with self.subTest(number.name):
-                served = self.serve().begin()
-                served.ask("open", {"path": str(MODELS["deep.pt"])})
+                served, _ = self.serve_deep()
                 served.kill_worker(number)
                 self.assertTrue(served.ask("analyze")["norms"])
                 served.shutdown()
@@ -129,8 +131,7 @@ class ServeFaults(FaultCase):
                 served.shutdown()
 
     def test_again_and_again(self):
-        served = self.serve().begin()
-        served.ask("open", {"path": str(MODELS["deep.pt"])})
+        served, _ = self.serve_deep()
         for _ in range(5):
             asked = served.send("fold", {"verify": True})
             served.wait_for(lambda: served.heard(asked) or asked in served.answers, 10)
@@ -141,11 +142,7 @@ class ServeFaults(FaultCase):
 
     def test_cancelled_while_it_comes_back(self):
         """The model is not given up for requests that nobody waits for any more."""
-        served = self.serve().begin()
-        served.ask("open", {"path": str(MODELS["deep.pt"])})
-        served.ask("analyze")
-        served.ask("fold", {"verify": False})
-        worker = served.workers()[-1]
+        served, worker = self.serve_deep(folded=True)
         signal_to(worker, signal.SIGKILL)
         self.assertTrue(wait_until(lambda: worker not in served.workers() and served.workers(), 3))
         coming = served.workers()[-1]
@@ -160,8 +157,7 @@ class ServeFaults(FaultCase):
         served.shutdown()
 
     def test_while_it_comes_back(self):
-        served = self.serve().begin()
-        served.ask("open", {"path": str(MODELS["deep.pt"])})
+        served, _ = self.serve_deep()
         for wait in (0, 0.02, 0.05, 0.1, 0.2):
             for worker in served.workers():
                 signal_to(worker, signal.SIGKILL)
