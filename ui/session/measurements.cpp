@@ -56,6 +56,18 @@ bool Measurements::retire(bool underWay) {
   return had;
 }
 
+void Measurements::bringBack(const protocol::BenchResult& result) {
+  keepLast();
+  const auto roundsOf = [](const protocol::BenchResult& of) {
+    const protocol::BenchPoint* point = protocol::firstMeasured(of);
+    return point != nullptr ? point->rounds : std::vector<std::pair<double, double>>();
+  };
+  const auto same = std::ranges::find(earlier_, roundsOf(result), roundsOf);
+  if (same != earlier_.end()) earlier_.erase(same);
+  last_ = result;
+  Q_EMIT changed();
+}
+
 void Measurements::clear() {
   last_.reset();
   live_.clear();

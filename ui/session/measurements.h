@@ -50,6 +50,8 @@ class Measurements final : public QObject {
   // The fold that was measured goes: the last measurement, or the one under way, becomes an earlier one. Whether there
   // was one; changed() is left to the caller.
   bool retire(bool underWay);
+  // A fold that was measured is shown again: its measurement is the last once more.
+  void bringBack(const protocol::BenchResult& result);
   void clear();  // another model; emits nothing
 
  Q_SIGNALS:

@@ -15,6 +15,7 @@ struct Proof {
   std::string flavour;
   protocol::FoldResult result;
   std::optional<protocol::ExportResult> exported;
+  std::optional<protocol::BenchResult> measured = {};
 };
 
 class Proofs final {

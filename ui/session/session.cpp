@@ -62,7 +62,10 @@ Session::Session(EngineClient* engine, QObject* parent)
   });
   connect(engine_, &EngineClient::engineDied, this, [this](const QString& reason) {
     if (job_.kind == JobKind::Measuring) measurements_->end(std::nullopt);
-    if (job_.kind == JobKind::Folding) voidProof();
+    if (job_.kind == JobKind::Folding) {
+      dropExport();
+      voidProof();
+    }
     opening_.fatal = opening_.fatal || (opening_.recovering && engine_->failedStarts() == 0);
     opening_.served = opening_.recovering = false;
     dropConfirmation();
@@ -243,7 +246,7 @@ void Session::planChosen() {
   if (engine_->state() != EngineClient::State::Dead) plan_.dropPlan();
   statsCache_.clear();
   ++planRevision_;
-  toWrite_.reset();
+  dropExport();
   voidProof();
   Q_EMIT planChanged();
   requestPlan();
@@ -296,6 +299,10 @@ protocol::FoldParams Session::foldParams(bool verify) const {
 void Session::fold() {
   if (!analysis_) return;
   confirm();  // where it was stopped: a fold is of what a run has shown
+  if (!fold_) {
+    showProofOfPlan();
+    if (fold_) return foldAgain();
+  }
   if (job_.kind == JobKind::Measuring) voidProof();
   runJob(
       JobKind::Folding, methods::kFold, foldParams(true),
@@ -310,10 +317,22 @@ void Session::fold() {
         Q_EMIT foldChanged();
         writeNext();
       },
-      [this](const EngineError&) {
-        toWrite_.reset();
-        voidProof();
-      });
+      [this](const EngineError& error) { notFolded(error.cancelled()); });
+}
+
+// The norm is again the one that was set before the target's.
+void Session::dropExport() {
+  if (const auto dropped = std::exchange(toWrite_, std::nullopt)) flavour_ = dropped->before;
+}
+
+// What was proved before stays proved; the engine may have begun another fold, so it makes that one anew.
+void Session::notFolded(bool stopped) {
+  const bool exporting = toWrite_.has_value();
+  dropExport();
+  voidProof();
+  if (!stopped && !exporting) return;
+  showProofOfPlan();
+  foldAgain();
 }
 
 // Shows the kept proof of a plan that is to be folded and was proved; the engine has yet to make the fold anew.
@@ -323,6 +342,7 @@ void Session::showProofOfPlan() {
   if (known == nullptr || !sameEdits(known->result.plan, *plan())) return;
   fold_ = known->result;
   exported_ = known->exported;
+  if (known->measured) measurements_->bringBack(*known->measured);
   foldServed_ = false;
   Q_EMIT foldChanged();
 }
@@ -338,10 +358,8 @@ void Session::foldAgain() {
         if (!foldServed_) voidProof();
         writeNext();
       },
-      [this](const EngineError&) {
-        toWrite_.reset();
-        voidProof();
-      });
+      // Stopped once more, it is left until Fold is pressed: showProofOfPlan() has it.
+      [this](const EngineError& error) { toWrite_ ? notFolded(error.cancelled()) : voidProof(); });
 }
 
 // A fold is there once one was made; all else can be made from the open model.
@@ -349,10 +367,15 @@ bool Session::hasSides() const { return !measurements_->wantsFold() || (fold_ &&
 
 void Session::measure() {
   if (!analysis_ || !hasSides()) return;
+  const auto end = [this](std::optional<protocol::BenchResult> result) {
+    measurements_->end(std::move(result));
+    if (Proof* proof = fold_ ? proofs_.of(choices_->params(), flavour_) : nullptr)
+      proof->measured = measurements_->last();
+  };
   runJob(
       JobKind::Measuring, methods::kBench, measurements_->params(),
-      [this](protocol::BenchResult& result) { measurements_->end(std::move(result)); },
-      [this](const EngineError&) { measurements_->end(std::nullopt); });
+      [end](protocol::BenchResult& result) { end(std::move(result)); },
+      [end](const EngineError&) { end(std::nullopt); });
 }
 
 void Session::setFlavour(const QString& norm) {
@@ -410,7 +433,7 @@ void Session::takeNext() {
 }
 
 void Session::startOver(const QString& path) {
-  toWrite_.reset();
+  dropExport();
   if (model_) Q_EMIT leaving();
   path_ = path;
   opening_.restoring.reset();
@@ -575,16 +598,17 @@ const protocol::FoldResult* Session::foldWith(const std::string& norm) {
 
 void Session::exportFor(const QString& path, const protocol::TargetInfo& target) {
   if (!plan() || busy()) return;
+  const std::string before = flavour_;
   setFlavour(text(target.norm));
-  toWrite_ = {path, target.name};
+  toWrite_ = {path, target.name, before};
   if (fold_ && foldServed_) return writeNext();
   if (!busy()) fold();  // else the fold is being made anew
 }
 
 void Session::writeNext() {
   if (!toWrite_ || busy()) return;
-  const auto [path, target] = *std::exchange(toWrite_, std::nullopt);
-  if (fold_ && fold_->ok) write(path, target, false);
+  const ToWrite next = *std::exchange(toWrite_, std::nullopt);
+  if (fold_ && fold_->ok) write(next.path, next.target, false);
 }
 
 void Session::write(const QString& path, const std::string& target, bool force) {

@@ -259,6 +259,8 @@ class Session final : public QObject {
   [[nodiscard]] protocol::FoldParams foldParams(bool verify) const;
   void write(const QString& path, const std::string& target, bool force);
   void writeNext();
+  void dropExport();
+  void notFolded(bool stopped);
 
   EngineClient* engine_;  // not owned
   PlanChoices* choices_;
@@ -287,6 +289,7 @@ class Session final : public QObject {
   struct ToWrite {
     QString path;
     std::string target;
+    std::string before;  // the norm flavour that was set then
   };
   std::optional<ToWrite> toWrite_;
   std::string flavour_ = protocol::FoldParams().norm;

@@ -63,6 +63,32 @@ class TestExport final : public test::ModelTest {
     QCOMPARE(sheet.child<Badge>("exportBadge")->word(), QStringLiteral("Exact in float64 and float32"));
   }
 
+  // Esc while another target's norm is folded: what was proved and measured is shown again, and nothing is written.
+  void anExportThatIsStoppedLeavesTheProof() {
+    Sheet sheet(model_, {QStringLiteral("--slow"), QStringLiteral("fold=300")});
+    Session& session = sheet.session;
+    sheet.fold();
+    const double proved = session.foldResult()->verify->algebra.max_rel;
+    session.measure();
+    QTRY_VERIFY(session.measurements()->last() && !session.busy());
+    sheet.choose("torch with libnormlens_ops.so");
+    const QString path = folder_.filePath(QStringLiteral("stopped.pt"));
+    sheet.setFile(path);
+    sheet.click("exportWrite");
+    QTRY_COMPARE(session.job().kind, JobKind::Folding);
+    QVERIFY(!session.foldResult());
+    sheet.window.actions()->escape->trigger();
+    QTRY_VERIFY(session.foldResult() && !session.busy());
+    QCOMPARE(session.flavour(), std::string("portable"));
+    QCOMPARE(session.foldResult()->verify->algebra.max_rel, proved);
+    QVERIFY(session.measurements()->last());
+    QVERIFY(!QFile::exists(path) && session.canMeasure());
+    sheet.window.actions()->undo->trigger();
+    QVERIFY(!session.foldResult());
+    sheet.window.actions()->redo->trigger();
+    QVERIFY2(session.foldResult(), "it need not be proved again");
+  }
+
   void lookingAtATargetLeavesTheProofAlone() {
     Shown shown(model_);
     shown.fold();

@@ -96,12 +96,30 @@ class TestSession final : public QObject {
     QVERIFY(shown.session.foldResult());
     QVERIFY2(!shown.session.measurements()->last(), "it is an earlier run by now");
     QCOMPARE(shown.session.measurements()->earlier().size(), size_t{1});
-    // One that is stopped leaves nobody knowing what the engine holds.
+    // After one that is stopped the engine makes the fold anew, and what was proved is proved.
     shown.session.fold();
-    QVERIFY(shown.session.foldResult());
     shown.session.cancel();
+    QTRY_COMPARE(shown.session.job().stage, QString());
     QTRY_VERIFY(!shown.session.busy());
-    QVERIFY(!shown.session.foldResult());
+    QVERIFY(shown.session.foldResult() && shown.session.canMeasure());
+  }
+
+  void undoAndRedoBringAMeasurementBackWithItsProof() {
+    Shown shown(bert_);
+    Measurements& measurements = *shown.session.measurements();
+    foldAll(shown);
+    shown.fold();
+    shown.session.measure();
+    QTRY_VERIFY(measurements.last() && !shown.session.busy());
+    const double speedup = measurements.last()->points.front().speedup;
+    shown.window.actions()->undo->trigger();
+    QTRY_VERIFY(!shown.session.foldResult() && !shown.session.busy());
+    QVERIFY(!measurements.last());
+    QCOMPARE(measurements.earlier().size(), size_t{1});
+    shown.window.actions()->redo->trigger();
+    QTRY_VERIFY(shown.session.foldResult() && measurements.last());
+    QCOMPARE(measurements.last()->points.front().speedup, speedup);
+    QVERIFY2(measurements.earlier().empty(), "it is there once");
   }
 
   void anOpeningThatIsStoppedLeavesTheModelThatIs() {
