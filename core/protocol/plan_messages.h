@@ -53,8 +53,12 @@ NORMLENS_FIELDS(PlanParams, policy, center_values, copy_values, keep_values, kee
 struct NormPrices {
   int64_t rows = 0, width = 0;
   double layer_norm_us = 0, rms_norm_us = 0, centering_us = 0;
+  // 95% intervals of what a fold saves and of what a centering costs. Both ends 0: not known.
+  double saves_low_us = 0, saves_high_us = 0, centering_low_us = 0, centering_high_us = 0;
+  bool crowded = false;  // other programs took the cores meanwhile: read the figures with care
 };
-NORMLENS_FIELDS(NormPrices, rows, width, layer_norm_us, rms_norm_us, centering_us)
+NORMLENS_FIELDS(NormPrices, rows, width, layer_norm_us, rms_norm_us, centering_us, saves_low_us, saves_high_us,
+                centering_low_us, centering_high_us, crowded)
 
 // One of several ways to the same fold, where a copy of a constant and a run-time centering compete.
 enum class WayKind : uint8_t { Copy, Centering };

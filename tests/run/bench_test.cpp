@@ -58,6 +58,17 @@ TEST(Statistics, ADifferenceInsideTheSpreadIsNoise) {
   EXPECT_TRUE(std::isinf(bootstrapSpeedup(roundsOf({1.3}), 1).high));
 }
 
+TEST(Statistics, ADifferenceHasTheIntervalOfItsRounds) {
+  const auto rounds = roundsOf({1.19, 1.21, 1.2, 1.18, 1.22, 1.2});
+  const TimeDifference difference = bootstrapDifference(rounds, 1);
+  const RoundMedians medians = medianOver(rounds);
+  EXPECT_NEAR(difference.ms, medians.aMs - medians.bMs, 1e-12);
+  EXPECT_LT(difference.lowMs, difference.ms);
+  EXPECT_GT(difference.highMs, difference.ms);
+  EXPECT_GT(difference.lowMs, 0);
+  EXPECT_TRUE(std::isinf(bootstrapDifference(roundsOf({1.3}), 1).highMs));
+}
+
 TEST(Statistics, TheBootstrapIsDeterministic) {
   const auto rounds = roundsOf({0.9, 1.2, 1.1, 1.3});
   EXPECT_EQ(bootstrapSpeedup(rounds, 5).low, bootstrapSpeedup(rounds, 5).low);

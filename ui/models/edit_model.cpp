@@ -53,18 +53,20 @@ const KindWords& wordsOf(EditKind kind) { return kKinds.at(static_cast<size_t>(k
 QString kindWord(EditKind kind) { return EditModel::tr(wordsOf(kind).word); }
 QString kindMeaning(EditKind kind) { return EditModel::tr(wordsOf(kind).meaning); }
 
-QString microseconds(double value) {
-  const QString time = formatMicroseconds(qAbs(value));
-  return value < 0 ? EditModel::tr("saves %1 per run").arg(time) : EditModel::tr("costs %1 per run").arg(time);
+// The column's title says that it is per run. gain: of a fold, else of a centering.
+QString timeOf(const Price& price, bool gain) {
+  if (!price.isClear()) return gain ? EditModel::tr("no clear gain") : EditModel::tr("no clear cost");
+  const bool saves = gain == (price.us > 0);
+  return (saves ? EditModel::tr("saves %1") : EditModel::tr("costs %1")).arg(formatPrice(price));
 }
 
 QString costOf(const EditLine& line) {
   const protocol::EditInfo& edit = line.row.edit;
   if (edit.kind == EditKind::InsertCentering) {
-    return line.cost ? microseconds(line.cost->centers) : EditModel::tr("one mean more per run");
+    return line.cost ? timeOf(line.cost->centers, false) : EditModel::tr("one mean more per run");
   }
   if (edit.kind == EditKind::ReplaceNorm) {
-    return line.cost ? microseconds(-line.cost->saves) : EditModel::tr("one mean less per run");
+    return line.cost ? timeOf(line.cost->saves, true) : EditModel::tr("one mean less per run");
   }
   if (edit.bytes_grown > 0) return EditModel::tr("file grows by %1").arg(formatBytes(edit.bytes_grown));
   return edit.bytes > 0 ? EditModel::tr("rewrites %1").arg(formatBytes(edit.bytes)) : QString();

@@ -16,6 +16,11 @@ bool isNear(double elements, double measured) {
 
 }  // namespace
 
+QString formatPrice(const Price& price) {
+  return price.us < 0 ? formatMicroseconds(-price.us, -price.high, -price.low)
+                      : formatMicroseconds(price.us, price.low, price.high);
+}
+
 NormCosts::NormCosts(Session* session) : EngineRun(session) {
   connect(session_, &Session::modelChanged, this, [this] {
     giveWay();
@@ -33,6 +38,7 @@ void NormCosts::want() {
 
 void NormCosts::giveWay() {
   wanted_ = false;
+  problem_.clear();  // the cores may be free when it is wanted again
   question_.drop();
 }
 
@@ -40,7 +46,13 @@ void NormCosts::askIfReady() {
   if (session_->busy()) return question_.drop();
   const bool ready = session_->served() && session_->analysis();
   if (!wanted_ || !ready || prices_ || running() || !problem_.isEmpty()) return;
-  ask(protocol::methods::kNormPrices, {}, [this](const protocol::NormPrices& prices) { prices_ = prices; });
+  ask(protocol::methods::kNormPrices, {}, [this](const protocol::NormPrices& prices) {
+    if (!prices.crowded) {
+      prices_ = prices;
+    } else {
+      problem_ = tr("Other programs used the cores during the measurement, so there is no reliable price.");
+    }
+  });
 }
 
 double NormCosts::elementsOf(int norm) const {
@@ -64,8 +76,12 @@ std::optional<NormCost> NormCosts::of(int norm) const {
   if (elements <= 0 || measured() <= 0 || !isNear(elements, measured())) return std::nullopt;
   const double share = elements / measured();
   const protocol::NormPrices prices = this->prices();
-  return NormCost{shownMicroseconds(share * (prices.layer_norm_us - prices.rms_norm_us)),
-                  shownMicroseconds(share * prices.centering_us)};
+  if (prices.crowded || prices.saves_high_us <= prices.saves_low_us) return std::nullopt;
+  const auto shown = [share](double us, double low, double high) {
+    return Price{shownMicroseconds(share * us), shownMicroseconds(share * low), shownMicroseconds(share * high)};
+  };
+  return NormCost{shown(prices.layer_norm_us - prices.rms_norm_us, prices.saves_low_us, prices.saves_high_us),
+                  shown(prices.centering_us, prices.centering_low_us, prices.centering_high_us)};
 }
 
 QString NormCosts::problem(int norm) const {

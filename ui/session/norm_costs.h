@@ -10,15 +10,22 @@
 
 namespace normlens::ui {
 
-// The prices of one norm, in microseconds each run, as they are shown: sums of them add up on the screen.
+// A time in microseconds with its 95% interval.
+struct Price {
+  double us = 0, low = 0, high = 0;
+  [[nodiscard]] bool isClear() const { return low > 0 || high < 0; }
+};
+// The size of one that is clear: "52 µs (49–55)".
+[[nodiscard]] QString formatPrice(const Price& price);
+
+// The prices of one norm each run, as they are shown: sums of them add up on the screen.
 struct NormCost {
-  double saves = 0;    // folding it
-  double centers = 0;  // a centering of its input
-  // Slower by so much; negative: faster. 0 where it is less than the figures can resolve.
-  [[nodiscard]] double together() const {
-    constexpr double kLeast = 0.05;
-    const double more = centers - saves;
-    return more < kLeast && more > -kLeast ? 0 : more;
+  Price saves;    // folding it
+  Price centers;  // a centering of its input
+  // Slower by so much; negative: faster. 0 where the interval holds 0: no difference was measured.
+  [[nodiscard]] Price together() const {
+    const Price net{centers.us - saves.us, centers.low - saves.high, centers.high - saves.low};
+    return net.isClear() ? net : Price();
   }
 };
 

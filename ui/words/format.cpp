@@ -48,6 +48,15 @@ QString formatMicroseconds(double us) {
   return QStringLiteral("%1 µs").arg(us, 0, 'f', std::abs(us) >= kWholeMicroseconds ? 0 : 1);
 }
 
+QString formatMicroseconds(double us, double low, double high) {
+  const bool inMs = std::abs(us) >= kMillisecond;
+  const double unit = inMs ? kMillisecond : 1;
+  const int decimals = inMs ? 2 : std::abs(us) >= kWholeMicroseconds ? 0 : 1;
+  const auto number = [&](double value) { return QString::number(value / unit, 'f', decimals); };
+  const QString interval = QStringLiteral("(%1–%2)").arg(number(low), number(high));
+  return QStringLiteral("%1 %2 %3").arg(number(us), inMs ? QStringLiteral("ms") : QStringLiteral("µs"), interval);
+}
+
 double shownMicroseconds(double us) {
   const double steps = std::abs(us) >= kWholeMicroseconds ? 1 : 10;
   return std::round(us * steps) / steps;

@@ -8,10 +8,11 @@
 
 namespace normlens::ui {
 
-[[nodiscard]] QString formatBytes(int64_t bytes);               // "498 MB", decimal units
-[[nodiscard]] QString formatError(double value);                // "4e-16", "0.31"; "0" when exactly zero
-[[nodiscard]] QString formatMilliseconds(double ms);            // "420 µs", "1.80 s"
-[[nodiscard]] QString formatMicroseconds(double us);            // "0.3 µs", "1.20 ms"
+[[nodiscard]] QString formatBytes(int64_t bytes);                              // "498 MB", decimal units
+[[nodiscard]] QString formatError(double value);                               // "4e-16", "0.31"; "0" when exactly zero
+[[nodiscard]] QString formatMilliseconds(double ms);                           // "420 µs", "1.80 s"
+[[nodiscard]] QString formatMicroseconds(double us);                           // "0.3 µs", "1.20 ms"
+[[nodiscard]] QString formatMicroseconds(double us, double low, double high);  // "52.1 µs (49.0–55.3)"
 [[nodiscard]] double shownMicroseconds(double us);              // the number that formatMicroseconds() writes
 [[nodiscard]] QString formatRatio(double ratio);                // "1.06×"
 [[nodiscard]] QString formatInterval(double low, double high);  // "1.03–1.07"

@@ -38,6 +38,28 @@ RoundMedians medianOver(const std::vector<RoundMedians>& rounds) {
   return {median(std::move(a)), median(std::move(b))};
 }
 
+namespace {
+
+struct Estimate {
+  double value = 0, low = 0, high = 0;
+};
+
+// Of what `of` makes of the medians over rounds. Needs two rounds.
+template <class Of>
+Estimate bootstrap(const std::vector<RoundMedians>& rounds, uint64_t seed, int resamples, const Of& of) {
+  std::mt19937_64 engine(seed);
+  std::vector<double> values;
+  std::vector<RoundMedians> drawn(rounds.size());
+  for (int i = 0; i < resamples; ++i) {
+    for (RoundMedians& round : drawn) round = rounds[engine() % rounds.size()];
+    values.push_back(of(medianOver(drawn)));
+  }
+  const double value = of(medianOver(rounds));
+  return {value, std::min(percentile(values, 2.5), value), std::max(percentile(values, 97.5), value)};
+}
+
+}  // namespace
+
 Speedup bootstrapSpeedup(const std::vector<RoundMedians>& rounds, uint64_t seed, int resamples) {
   Speedup speedup;
   if (rounds.empty()) return speedup;
@@ -46,17 +68,20 @@ Speedup bootstrapSpeedup(const std::vector<RoundMedians>& rounds, uint64_t seed,
   speedup.low = 0;
   speedup.high = std::numeric_limits<double>::infinity();
   if (rounds.size() < 2) return speedup;
-  std::mt19937_64 engine(seed);
-  std::vector<double> ratios;
-  std::vector<RoundMedians> drawn(rounds.size());
-  for (int i = 0; i < resamples; ++i) {
-    for (RoundMedians& round : drawn) round = rounds[engine() % rounds.size()];
-    ratios.push_back(ratioOf(medianOver(drawn)));
-  }
-  speedup.low = std::min(percentile(ratios, 2.5), speedup.ratio);
-  speedup.high = std::max(percentile(ratios, 97.5), speedup.ratio);
+  const Estimate estimate = bootstrap(rounds, seed, resamples, ratioOf);
+  speedup.low = estimate.low;
+  speedup.high = estimate.high;
   speedup.noise = speedup.low <= 1 && 1 <= speedup.high;
   return speedup;
+}
+
+TimeDifference bootstrapDifference(const std::vector<RoundMedians>& rounds, uint64_t seed, int resamples) {
+  if (rounds.empty()) return {};
+  const auto differenceOf = [](const RoundMedians& medians) { return medians.aMs - medians.bMs; };
+  constexpr double kUnknown = std::numeric_limits<double>::infinity();
+  if (rounds.size() < 2) return {differenceOf(medianOver(rounds)), -kUnknown, kUnknown};
+  const Estimate estimate = bootstrap(rounds, seed, resamples, differenceOf);
+  return {estimate.value, estimate.low, estimate.high};
 }
 
 }  // namespace normlens::run

@@ -29,4 +29,12 @@ struct Speedup {
 // Percentile bootstrap over rounds, each drawn with both its sides. Fewer than 2: the interval is unknown, [0, inf].
 [[nodiscard]] Speedup bootstrapSpeedup(const std::vector<RoundMedians>& rounds, uint64_t seed, int resamples = 4000);
 
+// By how much a's median over rounds is above b's, with its 95% confidence interval by the same bootstrap. Fewer than 2
+// rounds: the interval is unknown, [-inf, inf].
+struct TimeDifference {
+  double ms = 0, lowMs = 0, highMs = 0;
+};
+[[nodiscard]] TimeDifference bootstrapDifference(const std::vector<RoundMedians>& rounds, uint64_t seed,
+                                                 int resamples = 4000);
+
 }  // namespace normlens::run

@@ -243,7 +243,7 @@ protocol::PlanInfo plan(const CannedModel& model, protocol::PlanParams params, b
     params.keep_norms.push_back(norm);
   info.policy = params.policy;
   info.layer_norms = static_cast<int>(model.normNodes.size());
-  if (params.prices == protocol::Prices::Measured) info.prices = {16, 64, 3.4, 2.1, 1.9};
+  if (params.prices == protocol::Prices::Measured) info.prices = {16, 64, 3.4, 2.1, 1.9, 1.2, 1.4, 1.8, 2.0};
   for (int norm = 0; norm < info.layer_norms; ++norm) {
     if (folds(model, params, norm)) info.folded.push_back(norm);
   }

@@ -62,7 +62,7 @@ class Engine {
     bindNeedingModel(methods::kZeroMeanGraph, [this](const auto& p) { return zeroMeanGraph(*model_, p.norm); });
     bindNeedingModel(methods::kPlan, [this](const auto& p) { return plan(*model_, p, runs_ && !hidden_); });
     bindNeedingModel(methods::kNormPrices, [this](const auto&) {
-      return protocol::NormPrices{rows(), 64, 3.4, 2.1, 1.6};
+      return protocol::NormPrices{rows(), 64, 3.4, 2.1, 1.6, 1.2, 1.4, 1.5, 1.7};
     });
     bindNeedingModel(methods::kForcedError, [this](const auto& p) { return forcedError(*model_, p); });
     bindNeedingModel(methods::kProbe, [this](const auto& p) { return probe(*model_, p); });

@@ -281,9 +281,11 @@ class TestModels final : public QObject {
     QVERIFY(!model.setData(model.index(0, 0), Qt::Checked, Qt::CheckStateRole));
     QCOMPARE(switched.count(), 1);
     // The same edits, one of them switched: no reset, so a view keeps its place.
-    model.setLines({{{center, true}, {}}, {{replace, true}, {}, NormCost{1.0, 1.5}}});
+    model.setLines({{{center, true}, {}}, {{replace, true}, {}, NormCost{{1.0, 0.8, 1.2}, {1.5, 1.4, 1.6}}}});
     QCOMPARE(reset.count(), 0);
-    QCOMPARE(model.index(1, EditModel::Cost).data().toString(), QStringLiteral("saves 1.0 µs per run"));
+    QCOMPARE(model.index(1, EditModel::Cost).data().toString(), QStringLiteral("saves 1.0 µs (0.8–1.2)"));
+    model.setLines({{{center, true}, {}}, {{replace, true}, {}, NormCost{{0.1, -0.2, 0.4}, {1.5, 1.4, 1.6}}}});
+    QCOMPARE(model.index(1, EditModel::Cost).data().toString(), QStringLiteral("no clear gain"));
     const protocol::EditInfo drop{EditKind::DropAddend, "drop the number 3, constant along the channels", 3, 0, 0, {1}};
     model.setLines({{{drop, true}, {}}});
     QCOMPARE(model.index(0, EditModel::Kind).data().toString(), QStringLiteral("Drop addend"));

@@ -330,11 +330,11 @@ void NormPage::showButtons() {
                         : kept         ? tr("Fold this norm by the plan again.")
                                        : tr("The plan does not fold this norm. Centering its input would fold it."));
   const auto cost = blocked ? session_->costs()->of(norm_) : std::nullopt;
-  const QString net = !cost                   ? tr("Center here")
-                      : cost->together() == 0 ? tr("Center here: no difference")
-                      : cost->together() < 0  ? tr("Center here: saves %1")
-                                              : tr("Center here: costs %1");
-  centerHere_->setText(cost && cost->together() != 0 ? net.arg(formatMicroseconds(std::abs(cost->together()))) : net);
+  const double net = cost ? cost->together().us : 0;
+  centerHere_->setText(!cost      ? tr("Center here")
+                       : net == 0 ? tr("Center here: no clear difference")
+                                  : (net < 0 ? tr("Center here: saves %1") : tr("Center here: costs %1"))
+                                        .arg(formatMicroseconds(std::abs(net))));
   const QString cannotRun = session_->cannotRun();
   centerHere_->setEnabled(cannotRun.isEmpty() && session_->inputOfNorm(norm_) >= 0);
   foldThis_->setEnabled(cannotRun.isEmpty());

@@ -40,10 +40,12 @@ std::vector<int64_t> fewBars(const std::vector<int64_t>& bins) {
   return bars;
 }
 
+QString sizeOf(const Price& price) { return price.isClear() ? formatPrice(price) : WhyNot::tr("no clear difference"); }
+
 QString difference(const NormCost& cost) {
-  if (cost.together() == 0) return WhyNot::tr("no difference");
-  const QString size = formatMicroseconds(std::abs(cost.together()));
-  return cost.together() > 0 ? WhyNot::tr("costs %1").arg(size) : WhyNot::tr("saves %1").arg(size);
+  const Price net = cost.together();
+  if (!net.isClear()) return sizeOf(net);
+  return (net.us > 0 ? WhyNot::tr("costs %1") : WhyNot::tr("saves %1")).arg(sizeOf(net));
 }
 
 }  // namespace
@@ -293,18 +295,18 @@ void WhyNot::showCosts() {
   costs_->setVisible(session_->inputOfNorm(norm_) >= 0);
   const auto cost = session_->costs()->of(norm_);
   const QString problem = session_->costs()->problem(norm_);
-  costsNote_->setText(cost ? tr("estimates per run") : problem.isEmpty() ? tr("not measured yet") : QString());
+  costsNote_->setText(cost ? tr("per run, 95% intervals") : problem.isEmpty() ? tr("not measured yet") : QString());
   if (!cost) {
     const QString unknown = QStringLiteral("–");
     return costList_->setProperties({{tr("saves"), unknown, problem}, {tr("costs"), unknown, problem}});
   }
   QVector<Property> lines{
-      {cost->saves < 0 ? tr("fold costs") : tr("saves"), formatMicroseconds(std::abs(cost->saves)),
+      {cost->saves.us < 0 ? tr("fold costs") : tr("saves"), sizeOf(cost->saves),
        tr("How much longer a LayerNorm takes than an RMSNorm; shorter where tensors are small.")},
-      {tr("costs"), formatMicroseconds(cost->centers), tr("The time to subtract the mean of its input.")},
+      {tr("costs"), sizeOf(cost->centers), tr("The time to subtract the mean of its input.")},
       {tr("net per run"), difference(*cost),
        tr("Measured on the model's device, over one tensor of the norm's size. A whole run may differ."), true}};
-  if (cost->together() < 0) {
+  if (cost->together().us < 0) {
     lines.push_back(
         {tr("the plan uses"), tr("element counts, not times"),
          tr("The plan uses element counts, not times. “Suggest best” plans by times measured on this machine.")});

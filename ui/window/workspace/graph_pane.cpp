@@ -373,9 +373,12 @@ void GraphPane::showOwnCentering() {
   const protocol::NormInfo* norm = blockedNorm();
   const auto cost = norm != nullptr ? session_->costs()->of(norm->index) : std::nullopt;
   if (!cost) return view_->setOwnCentering({}, {});
-  view_->setOwnCentering(
-      tr("Own centering: costs %1").arg(formatMicroseconds(cost->centers)),
-      (cost->saves < 0 ? tr("fold costs %1") : tr("fold saves %1")).arg(formatMicroseconds(std::abs(cost->saves))));
+  const auto words = [](const Price& price, const QString& costs, const QString& saves, const QString& unclear) {
+    return price.isClear() ? (price.us < 0 ? costs : saves).arg(formatMicroseconds(std::abs(price.us))) : unclear;
+  };
+  const QString costs = tr("Own centering: costs %1");
+  view_->setOwnCentering(words(cost->centers, costs, costs, tr("Own centering: no clear cost")),
+                         words(cost->saves, tr("fold costs %1"), tr("fold saves %1"), tr("fold: no clear gain")));
 }
 
 void GraphPane::askForPicture(bool whole) {
