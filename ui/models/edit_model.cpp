@@ -93,10 +93,7 @@ QString normNames(const EditLine& line) {
   return list;
 }
 
-bool sameEdit(const EditLine& a, const EditLine& b) {
-  const protocol::EditInfo &x = a.row.edit, &y = b.row.edit;
-  return x.kind == y.kind && x.text == y.text && x.node == y.node;
-}
+bool sameLine(const EditLine& a, const EditLine& b) { return sameEdit(a.row.edit, b.row.edit); }
 
 // Makes a getter of an EditInfo one of its line.
 template <class Answer>
@@ -140,7 +137,7 @@ EditModel::Columns EditModel::columns() const {
 }
 
 void EditModel::setLines(std::vector<EditLine> lines) {
-  if (std::equal(rows().begin(), rows().end(), lines.begin(), lines.end(), sameEdit)) {
+  if (std::equal(rows().begin(), rows().end(), lines.begin(), lines.end(), sameLine)) {
     replaceRows(0, std::move(lines));
   } else {
     setRows(std::move(lines));
@@ -152,14 +149,12 @@ void EditModel::setFall(std::optional<Fall> fall) {
   if (rowCount() > 0) Q_EMIT dataChanged(index(0, 0), index(rowCount() - 1, ColumnCount - 1));
 }
 
-bool EditModel::falls(const EditLine& line) const {
-  return fall_ && line.row.on && fall_->edits.contains(line.row.edit.text);
-}
+bool EditModel::falls(const EditLine& line) const { return fall_ && line.row.on && fall_->holds(line.row.edit); }
 
 // Returns which norms need it; while an edit is pointed at, what would come of it without that one.
 QString EditModel::needText(const EditLine& line) const {
   if (!fall_) return freesText(line);
-  if (line.row.edit.text == fall_->edit.text)
+  if (sameEdit(line.row.edit, fall_->edit))
     return fall_->norms.size() == 1 ? tr("%1 go too, 1 norm stays").arg(fall_->edits.size())
                                     : tr("%1 go too, %2 norms stay").arg(fall_->edits.size()).arg(fall_->norms.size());
   return falls(line) ? tr("goes too") : freesText(line);

@@ -6,16 +6,20 @@
 #include "core/protocol/methods.h"
 #include "ui/session/session.h"
 #include "ui/words/format.h"
+#include "ui/words/plan_rows.h"
 
 namespace normlens::ui {
+
+bool Fall::holds(const protocol::EditInfo& lost) const {
+  return std::ranges::any_of(edits, [&](const protocol::EditInfo& each) { return sameEdit(each, lost); });
+}
 
 Fall fallBetween(const protocol::PlanInfo& before, const protocol::PlanInfo& after, const protocol::EditInfo& edit) {
   Fall fall;
   fall.edit = edit;
-  std::set<std::string> left;
-  for (const protocol::EditInfo& other : after.edits) left.insert(other.text);
-  for (const protocol::EditInfo& other : before.edits) {
-    if (other.text != edit.text && !left.contains(other.text)) fall.edits.insert(other.text);
+  for (const PlanRow& row : planRows(before, after)) {
+    const bool lost = !row.on && !sameEdit(row.edit, edit);
+    if (lost) fall.edits.push_back(row.edit);
   }
   std::ranges::copy_if(before.folded, std::back_inserter(fall.norms),
                        [&](int norm) { return std::ranges::find(after.folded, norm) == after.folded.end(); });
@@ -92,7 +96,7 @@ PlanPreview::PlanPreview(Session* session) : QObject(session), session_(session)
 }
 
 void PlanPreview::consider(const protocol::EditInfo& edit) {
-  if (edit_ && edit_->text == edit.text) return;
+  if (edit_ && sameEdit(*edit_, edit)) return;
   forget();
   edit_ = edit;
   wait_.start();
@@ -106,7 +110,7 @@ void PlanPreview::forget() {
 }
 
 std::optional<Fall> PlanPreview::known(const protocol::EditInfo& edit) const {
-  return fall_ && fall_->edit.text == edit.text && !question_.pending() ? fall_ : std::nullopt;
+  return fall_ && sameEdit(fall_->edit, edit) && !question_.pending() ? fall_ : std::nullopt;
 }
 
 void PlanPreview::ask() {

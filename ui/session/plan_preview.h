@@ -7,8 +7,6 @@
 #include <QTimer>
 #include <functional>
 #include <optional>
-#include <set>
-#include <string>
 
 #include "core/protocol/messages.h"
 #include "ui/client/question.h"
@@ -18,12 +16,14 @@ namespace normlens::ui {
 class Session;
 
 struct Fall {
-  protocol::EditInfo edit;      // that is left out
-  std::set<std::string> edits;  // texts of the others that are lost with it
-  std::vector<int> norms;       // that would stay, in order
-  int replacing = 0;            // run-time centerings that take its place
-  int centering = -1;           // a value whose run-time centering would keep some of them folded
-  int centered = 0;             // how many
+  protocol::EditInfo edit;                // that is left out
+  std::vector<protocol::EditInfo> edits;  // the others that are lost with it
+  std::vector<int> norms;                 // that would stay, in order
+  int replacing = 0;                      // run-time centerings that take its place
+  int centering = -1;                     // a value whose run-time centering would keep some of them folded
+  int centered = 0;                       // how many
+
+  [[nodiscard]] bool holds(const protocol::EditInfo& lost) const;
 };
 // Compares a plan with one without the edit.
 [[nodiscard]] Fall fallBetween(const protocol::PlanInfo& before, const protocol::PlanInfo& after,

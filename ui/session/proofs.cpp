@@ -25,7 +25,7 @@ bool Proofs::areOf(const protocol::InputsParams& inputs) const {
 }
 
 bool sameEdits(const protocol::PlanInfo& a, const protocol::PlanInfo& b) {
-  return std::ranges::equal(a.edits, b.edits, {}, &protocol::EditInfo::text, &protocol::EditInfo::text);
+  return std::ranges::equal(a.edits, b.edits, sameEdit);
 }
 
 }  // namespace normlens::ui

@@ -1,32 +1,36 @@
 #include "ui/words/plan_rows.h"
 
 #include <algorithm>
-#include <map>
+#include <set>
 #include <tuple>
 
 namespace normlens::ui {
 
 namespace {
 
-using Key = std::pair<EditKind, std::string>;
+auto keyOf(const protocol::EditInfo& edit) { return std::tie(edit.kind, edit.node, edit.values, edit.text); }
 
-Key keyOf(const protocol::EditInfo& edit) { return {edit.kind, edit.text}; }
+struct ByKey {
+  bool operator()(const protocol::EditInfo* a, const protocol::EditInfo* b) const { return keyOf(*a) < keyOf(*b); }
+};
 
 }  // namespace
 
+bool sameEdit(const protocol::EditInfo& a, const protocol::EditInfo& b) { return keyOf(a) == keyOf(b); }
+
 std::vector<PlanRow> planRows(const protocol::PlanInfo& offered, const protocol::PlanInfo& plan) {
-  std::multimap<Key, const protocol::EditInfo*> left;
-  for (const protocol::EditInfo& edit : plan.edits) left.emplace(keyOf(edit), &edit);
+  std::multiset<const protocol::EditInfo*, ByKey> left;
+  for (const protocol::EditInfo& edit : plan.edits) left.insert(&edit);
   std::vector<PlanRow> rows;
   rows.reserve(std::max(offered.edits.size(), plan.edits.size()));
   for (const protocol::EditInfo& edit : offered.edits) {
-    const auto found = left.find(keyOf(edit));
+    const auto found = left.find(&edit);
     rows.push_back({edit, found != left.end()});
     if (found != left.end()) left.erase(found);
   }
   for (const protocol::EditInfo& edit : plan.edits) {
-    const auto [begin, end] = left.equal_range(keyOf(edit));
-    if (std::any_of(begin, end, [&](const auto& entry) { return entry.second == &edit; })) rows.push_back({edit, true});
+    const auto [begin, end] = left.equal_range(&edit);
+    if (std::find(begin, end, &edit) != end) rows.push_back({edit, true});
   }
   return rows;
 }

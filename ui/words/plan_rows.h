@@ -18,6 +18,9 @@ struct PlanRow {
   bool on = true;
 };
 
+// Identified by what it changes: two tensors may have one name, and their edits then have one text.
+[[nodiscard]] bool sameEdit(const protocol::EditInfo& a, const protocol::EditInfo& b);
+
 // `offered`: the plan if no norm were kept. Its edits in its order, on where the plan has the same edit; then what the
 // plan has besides, which replaces an edit that only kept norms needed.
 [[nodiscard]] std::vector<PlanRow> planRows(const protocol::PlanInfo& offered, const protocol::PlanInfo& plan);

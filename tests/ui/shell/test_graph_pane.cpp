@@ -4,6 +4,7 @@
 #include <QFileDialog>
 #include <QLineEdit>
 #include <QSignalSpy>
+#include <set>
 
 #include "tests/ui/shell/shell_test.h"
 #include "ui/client/engine_client.h"

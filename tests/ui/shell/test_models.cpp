@@ -17,6 +17,7 @@
 #include "ui/models/search/search_model.h"
 #include "ui/models/table_text.h"
 #include "ui/session/model_index.h"
+#include "ui/session/proofs.h"
 #include "ui/words/format.h"
 #include "ui/words/proof_words.h"
 #include "ui/words/remaining_time.h"
@@ -305,6 +306,26 @@ class TestModels final : public QObject {
     QCOMPARE(rows.size(), size_t{3});
     QVERIFY(!rows[0].on && !rows[1].on && rows[2].on);
     QCOMPARE(rows[2].edit.text, alone.text);
+  }
+
+  // Two values of a traced model may have one name: "m.encoder.layers.0 (add)".
+  void editsOfOneNameAreToldApartByWhatTheyChange() {
+    const protocol::EditInfo first{EditKind::InsertCentering, "center m.layers.0 (add) at run time", 4, 0, 0, {0}, {7}},
+        second{EditKind::InsertCentering, "center m.layers.0 (add) at run time", 4, 0, 0, {1}, {9}};
+    protocol::PlanInfo offered, plan;
+    offered.edits = {first, second};
+    plan.edits = {second};
+    const std::vector<PlanRow> rows = planRows(offered, plan);
+    QCOMPARE(rows.size(), size_t{2});
+    QVERIFY2(!rows[0].on && rows[1].on, "the first is out, the second is not");
+    const Fall fall = fallBetween(offered, {}, second);
+    QVERIFY2(fall.holds(first) && !fall.holds(second), "it is lost with one of the same name");
+    QVERIFY(!sameEdits(offered, plan));
+    EditModel model;
+    model.setLines({{{first, true}, {}}, {{second, true}, {}}});
+    QSignalSpy reset(&model, &QAbstractItemModel::modelReset);
+    model.setLines({{{second, true}, {}}, {{first, true}, {}}});
+    QCOMPARE(reset.count(), 1);
   }
 
   void anEditThatIsTurnedOffLeavesItsWeightAlone() {
