@@ -77,9 +77,9 @@ NormTable::Columns NormTable::columns() const {
       {tr("Form"), tr("One node, written out as several, or fused with a neighbor."),
        [](const Info& norm) { return text(nameOf(norm.form)); }},
       {tr("Centerings"),
-       tr("Run-time centerings that it needs to fold."),
-       [](const Info& norm) { return QString::number(norm.centerings); },
-       {{kSortRole, &Info::centerings}}},
+       tr("Run-time centerings that its fold rests on. For one that stays a LayerNorm: those that it would need."),
+       [this](const Info& norm) { return QString::number(centeringsOf(norm)); },
+       {{kSortRole, [this](const Info& norm) { return centeringsOf(norm); }}}},
       {tr("Shared with"),
        tr("Other norms that use the same centerings."),
        [](const Info& norm) { return QString::number(norm.shared_with.size()); },
@@ -104,9 +104,14 @@ PlanMark NormTable::markOf(const Info& norm) const {
   return at < marks_.size() ? marks_[at] : PlanMark();
 }
 
+int NormTable::centeringsOf(const Info& norm) const {
+  const PlanMark mark = markOf(norm);
+  return mark.folds() ? mark.centerings : norm.centerings;
+}
+
 void NormTable::setPlan(std::vector<PlanMark> marks) {
   marks_ = std::move(marks);
-  if (rowCount() > 0) Q_EMIT dataChanged(index(0, InPlan), index(rowCount() - 1, InPlan));
+  if (rowCount() > 0) Q_EMIT dataChanged(index(0, InPlan), index(rowCount() - 1, Centerings));
 }
 
 int NormTable::rowOf(int norm) const {

@@ -41,6 +41,7 @@ class NormTable final : public RecordTable<protocol::NormInfo> {
  private:
   [[nodiscard]] Columns columns() const;
   [[nodiscard]] PlanMark markOf(const protocol::NormInfo& norm) const;
+  [[nodiscard]] int centeringsOf(const protocol::NormInfo& norm) const;
 
   std::vector<PlanMark> marks_;
 };

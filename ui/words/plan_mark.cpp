@@ -106,8 +106,9 @@ QString because(const QString& what, QString reason, bool several) {
 
 PlanMark planMark(const protocol::NormState& state, const protocol::FoldResult* result, int firstOther,
                   const std::vector<int>& notRun) {
-  PlanMark mark{PlanState::Kept, text(state.because), !state.centerings.empty()};
+  PlanMark mark{PlanState::Kept, text(state.because)};
   if (state.state == NormOutcome::Kept) return mark;
+  mark.centerings = static_cast<int>(state.centerings.size());
   const std::optional<bool> exact = result != nullptr && result->verify ? result->verify->exact : std::nullopt;
   const bool own = mark.own = state.state == NormOutcome::FoldedWithCentering && state.counted;
   if (exact == false && state.norm >= firstOther) {
@@ -137,7 +138,8 @@ QString planWord(PlanState state) { return tr(wordsOf(state).word); }
 QString planBadge(PlanState state) { return tr(wordsOf(state).badge); }
 QString planMeaning(PlanState state) { return tr(wordsOf(state).meaning); }
 
-PlanSummary planSummary(const std::vector<protocol::NormInfo>& norms, const std::vector<PlanMark>& marks) {
+PlanSummary planSummary(const std::vector<protocol::NormInfo>& norms, const std::vector<PlanMark>& marks,
+                        int centerings) {
   const auto count = [&](auto of) { return std::count_if(marks.begin(), marks.end(), of); };
   const auto folds = count([](const PlanMark& mark) { return mark.folds(); });
   const auto folded = count([](const PlanMark& mark) { return mark.folded(); });
@@ -156,7 +158,7 @@ PlanSummary planSummary(const std::vector<protocol::NormInfo>& norms, const std:
   long against = 0, free = 0;
   for (const protocol::NormInfo& norm : norms) {
     const auto at = static_cast<size_t>(norm.index);
-    if (at >= marks.size() || !marks[at].folds() || marks[at].rests) continue;
+    if (at >= marks.size() || !marks[at].folds() || marks[at].centerings > 0) continue;
     against += !normlens::folds(norm.verdict) ? 1 : 0;
     free += norm.verdict == Verdict::Free ? 1 : 0;
   }
@@ -164,7 +166,9 @@ PlanSummary planSummary(const std::vector<protocol::NormInfo>& norms, const std:
   if (const auto shared = folds - own - against - free; shared > 0) parts << tr("%1 by a shared centering").arg(shared);
   if (against > 0) parts << tr("%1 despite the verdict").arg(against);
   if (own > 0) {
-    parts << because(own == 1 ? tr("1 with its own centering") : tr("%1 with their own centerings").arg(own),
+    parts << because(own == 1 && centerings == 1 ? tr("1 with its own centering")
+                     : centerings == 1           ? tr("%1 with a centering").arg(own)
+                                                 : tr("%1 with %2 centerings").arg(own).arg(centerings),
                      sharedReason(marks, [](const PlanMark& mark) { return mark.own; }), own > 1);
   }
   if (notRun > 0) parts << tr("%1 not run by the proof").arg(notRun);

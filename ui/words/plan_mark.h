@@ -26,8 +26,8 @@ enum class PlanState : uint8_t {
 struct PlanMark {
   PlanState state = PlanState::Unknown;
   QString because;     // "a copy of wte.weight would add 131 kB"; empty: nothing to explain
-  bool rests = false;  // on a run-time centering, its own or another's
   bool own = false;    // it is folded with a centering that counts as its own
+  int centerings = 0;  // at run time, its own or another's, that its fold rests on
 
   [[nodiscard]] bool folds() const { return state != PlanState::Unknown && state != PlanState::Kept; }
   [[nodiscard]] bool folded() const {
@@ -64,7 +64,8 @@ struct NamedWay {
 struct PlanSummary {
   QString head, detail;  // detail may be empty
 };
-// marks: by NormInfo::index.
-[[nodiscard]] PlanSummary planSummary(const std::vector<protocol::NormInfo>& norms, const std::vector<PlanMark>& marks);
+// marks: by NormInfo::index. centerings: the plan's.
+[[nodiscard]] PlanSummary planSummary(const std::vector<protocol::NormInfo>& norms, const std::vector<PlanMark>& marks,
+                                      int centerings);
 
 }  // namespace normlens::ui

@@ -132,34 +132,37 @@ class TestModels final : public QObject {
     const std::vector<protocol::NormInfo> norms{norm(0, "a", Verdict::Free), norm(1, "b", Verdict::Free),
                                                 norm(2, "c", Verdict::Blocked)};
     const QString why = QStringLiteral("a copy would add 131 kB");
-    const PlanMark free{PlanState::Folded, {}}, own{PlanState::FoldedCentered, why, true, true},
-        kept{PlanState::Kept, {}}, planned{PlanState::Planned, {}}, other{PlanState::OtherOutputs, {}};
-    QCOMPARE(planSummary(norms, {free, own, kept}).head, QStringLiteral("Folded 2 of 3"));
-    QCOMPARE(planSummary(norms, {free, own, kept}).detail,
+    const PlanMark free{PlanState::Folded, {}}, own{PlanState::FoldedCentered, why, true, 1}, kept{PlanState::Kept, {}},
+        planned{PlanState::Planned, {}}, other{PlanState::OtherOutputs, {}};
+    QCOMPARE(planSummary(norms, {free, own, kept}, 1).head, QStringLiteral("Folded 2 of 3"));
+    QCOMPARE(planSummary(norms, {free, own, kept}, 1).detail,
              QStringLiteral("1 free, 1 with its own centering because a copy would add 131 kB, 1 stays a LayerNorm"));
-    QCOMPARE(planSummary(norms, {planned, planned, planned}).detail, QStringLiteral("2 free, 1 despite the verdict"));
+    QCOMPARE(planSummary(norms, {planned, planned, planned}, 1).detail,
+             QStringLiteral("2 free, 1 despite the verdict"));
     // Free by its verdict, and yet the plan centers before it.
-    const PlanMark resting{PlanState::Folded, {}, true}, alone{PlanState::FoldedCentered, {}, true, true};
-    QCOMPARE(planSummary(norms, {resting, resting, kept}).detail,
+    const PlanMark resting{PlanState::Folded, {}, false, 1}, alone{PlanState::FoldedCentered, {}, true, 1};
+    QCOMPARE(planSummary(norms, {resting, resting, kept}, 1).detail,
              QStringLiteral("2 by a shared centering, 1 stays a LayerNorm"));
-    QCOMPARE(planSummary(norms, {alone, resting, kept}).detail,
+    QCOMPARE(planSummary(norms, {alone, resting, kept}, 1).detail,
              QStringLiteral("1 by a shared centering, 1 with its own centering, 1 stays a LayerNorm"));
+    QCOMPARE(planSummary(norms, {alone, kept, kept}, 3).detail,
+             QStringLiteral("1 with 3 centerings, 2 stay LayerNorms"));
     const PlanMark unseen{PlanState::NotRun, {}};
-    QCOMPARE(planSummary(norms, {free, unseen, kept}).head, QStringLiteral("Folded 2 of 3"));
-    QCOMPARE(planSummary(norms, {free, unseen, kept}).detail,
+    QCOMPARE(planSummary(norms, {free, unseen, kept}, 1).head, QStringLiteral("Folded 2 of 3"));
+    QCOMPARE(planSummary(norms, {free, unseen, kept}, 1).detail,
              QStringLiteral("2 free, 1 not run by the proof, 1 stays a LayerNorm"));
     NormModel model;
     model.setNorms(norms);
     model.setPlan({free, unseen, kept});
     const QModelIndex first = model.index(0, 0);
     QCOMPARE(first.data(NormModel::PlanWordRole).toString(), QStringLiteral("1 folded, 1 folded, not run"));
-    QCOMPARE(planSummary(norms, {kept, kept, kept}).head, QStringLiteral("Folds 0 of 3"));
+    QCOMPARE(planSummary(norms, {kept, kept, kept}, 1).head, QStringLiteral("Folds 0 of 3"));
     // Why others stay is no reason for outputs that differ.
-    const PlanSummary differ = planSummary(norms, {other, other, {PlanState::Kept, why}});
+    const PlanSummary differ = planSummary(norms, {other, other, {PlanState::Kept, why}}, 1);
     QCOMPARE(differ.head, QStringLiteral("Outputs differ with 2 of 3 folded"));
     QCOMPARE(differ.detail, QString());
     const PlanMark fed{PlanState::Kept, QStringLiteral("its input comes from a")};
-    QCOMPARE(planSummary(norms, {free, fed, fed}).detail,
+    QCOMPARE(planSummary(norms, {free, fed, fed}, 1).detail,
              QStringLiteral("1 free, 2 stay LayerNorms because their input comes from a"));
   }
 
@@ -374,6 +377,9 @@ class TestModels final : public QObject {
     model.setPlan({{PlanState::Folded, {}}, {}, {PlanState::Kept, {}}});
     QCOMPARE(sorter.index(0, NormTable::InPlan).data().toString(), QStringLiteral("stays a LayerNorm"));
     QCOMPARE(sorter.index(1, NormTable::InPlan).data().toString(), QStringLiteral("folded"));
+    model.setPlan({{PlanState::FoldedCentered, {}, true, 1}});  // the verdict needs none, the plan takes one
+    QCOMPARE(sorter.index(1, NormTable::Centerings).data().toString(), QStringLiteral("1"));
+    QCOMPARE(sorter.index(1, NormTable::Centerings).data(kSortRole).toInt(), 1);
     model.setNorms({});
     QCOMPARE(sorter.rowCount(), 0);
   }

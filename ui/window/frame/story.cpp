@@ -82,7 +82,7 @@ StoryStep planStep(const Session& session) {
   step.brief = step.caption;
   step.caption = tr("Plan · %1, %2")
                      .arg(policyTitle(session.plan()->policy), edits == 1 ? tr("1 edit") : tr("%1 edits").arg(edits));
-  const PlanSummary summary = planSummary(session.analysis()->norms, session.planMarks());
+  const PlanSummary summary = planSummary(session.analysis()->norms, session.planMarks(), session.plan()->centerings);
   const auto& fold = session.foldResult();
   const bool failed = fold && fold->verify && fold->verify->exact == false;
   const bool proved = fold && fold->ok && fold->verify && fold->verify->exact == true;
