@@ -269,10 +269,12 @@ void MainWindow::askForModel() {
   const QString last = session_->path().isEmpty() ? QSettings().value(QStringLiteral("window/folder")).toString()
                                                   : folderOf(session_->path());
   const QStringList filters{tr("Models and projects (*.pt *.pth *.ts *.pt2 *.onnx *.normlens)"), tr("All files (*)")};
-  askForFile(this, {QStringLiteral("openDialog"), tr("Open a model"), filters, last}, [this](const QString& path) {
-    if (options_.rememberLayout) QSettings().setValue(QStringLiteral("window/folder"), folderOf(path));
-    openFile(path);
-  });
+  askForFiles(this, {QStringLiteral("openDialog"), tr("Open a model"), filters, last},
+              [this](const QStringList& paths) {
+                if (options_.rememberLayout)
+                  QSettings().setValue(QStringLiteral("window/folder"), folderOf(paths.first()));
+                paths.size() == 1 ? openFile(paths.first()) : openFiles(paths);
+              });
 }
 
 void MainWindow::askForComparison() {
@@ -355,10 +357,20 @@ void MainWindow::dropEvent(QDropEvent* event) {
   const QStringList files = filesOf(*event->mimeData());
   if (files.isEmpty()) return;
   event->acceptProposedAction();
-  const DropPlan plan = dropPlan(files);
+  openFiles(files);
+}
+
+// One that is open already stays, with its plan: the other is compared with it.
+void MainWindow::openFiles(const QStringList& files) {
+  DropPlan plan = dropPlan(files);
   if (plan.files.isEmpty()) return info_->show(InfoBar::Tone::Error, plan.words);
-  openFile(plan.files.first());
-  if (plan.files.size() > 1) compareNext_ = plan.files.last();
+  const auto isOpen = [this](const QString& file) {
+    return session_->model() && QFileInfo(file) == QFileInfo(session_->path());
+  };
+  if (plan.files.size() > 1 && isOpen(plan.files.last())) std::swap(plan.files.first(), plan.files.last());
+  if (plan.files.size() == 1 || !isOpen(plan.files.first())) openFile(plan.files.first());
+  compareNext_ = plan.files.size() > 1 ? plan.files.last() : QString();
+  showDropped();
 }
 
 // The comparison needs the first model's graph.

@@ -142,6 +142,7 @@ class MainWindow final : public QMainWindow {
   void showLearnPage(LearnPageKind page);
   void showPreferences();
   void showAbout();
+  void openFiles(const QStringList& files);
   void showDropped();
   void applyPreferences(const Preferences& preferences);
   void usePreferences();

@@ -123,7 +123,9 @@ void showRow(QTableView* table, const QModelIndex& at) {
   }
 }
 
-void askForFile(QWidget* parent, const FileQuestion& question, const std::function<void(const QString& path)>& use) {
+namespace {
+
+QFileDialog* makeFileDialog(QWidget* parent, const FileQuestion& question) {
   auto* dialog = new QFileDialog(parent, question.title);
   dialog->setAttribute(Qt::WA_DeleteOnClose);
   dialog->setObjectName(question.name);
@@ -139,7 +141,22 @@ void askForFile(QWidget* parent, const FileQuestion& question, const std::functi
                      [dialog](const QString& filter) { dialog->setDefaultSuffix(suffixOf(filter)); });
     dialog->selectFile(question.suggested + u'.' + suffix);
   }
+  return dialog;
+}
+
+}  // namespace
+
+void askForFile(QWidget* parent, const FileQuestion& question, const std::function<void(const QString& path)>& use) {
+  QFileDialog* dialog = makeFileDialog(parent, question);
   QObject::connect(dialog, &QFileDialog::fileSelected, parent, use);
+  dialog->open();
+}
+
+void askForFiles(QWidget* parent, const FileQuestion& question,
+                 const std::function<void(const QStringList& paths)>& use) {
+  QFileDialog* dialog = makeFileDialog(parent, question);
+  dialog->setFileMode(QFileDialog::ExistingFiles);
+  QObject::connect(dialog, &QFileDialog::filesSelected, parent, use);
   dialog->open();
 }
 

@@ -71,6 +71,9 @@ struct FileQuestion {
 };
 // Opens a dialog that is not modal to the program; `use` is called if the user chose a file.
 void askForFile(QWidget* parent, const FileQuestion& question, const std::function<void(const QString& path)>& use);
+// The same for one or several files to open.
+void askForFiles(QWidget* parent, const FileQuestion& question,
+                 const std::function<void(const QStringList& paths)>& use);
 // The same where a file is to be written; `failed` is given a sentence where it was not.
 void askAndWrite(QWidget* parent, const FileQuestion& question, const std::function<bool(const QString& path)>& write,
                  const std::function<void(const QString& problem)>& failed);

@@ -121,6 +121,34 @@ class TestCompare final : public test::ModelTest {
     QTRY_COMPARE(graphsOf(shown.child<CompareView>("compare")).size(), 2);
   }
 
+  void aDroppedFileThatIsOpenKeepsItsPlan() {
+    Shown shown(model_);
+    shown.session.choices()->setPolicy(Policy::All);
+    QTRY_VERIFY(shown.session.plan() && !shown.session.busy());
+    const QStringList files{test::modelFile(folder_, QStringLiteral("bert.pt")), model_};
+    drag(shown, files);
+    drop(shown, files);
+    QTRY_VERIFY(shown.window.findChild<CompareView*>() != nullptr);
+    QVERIFY(shown.child<CompareView>("compare")->isVisible());
+    QCOMPARE(shown.session.path(), model_);
+    QCOMPARE(shown.session.choices()->params().policy, Policy::All);
+    QVERIFY(shown.window.actions()->undo->isEnabled());
+    QTRY_COMPARE(graphsOf(shown.child<CompareView>("compare")).size(), 2);
+  }
+
+  void severalNamesInTheDialogOpenSideBySide() {
+    Shown shown;
+    (void)test::modelFile(folder_, QStringLiteral("bert.pt"));
+    shown.click("openButton");
+    auto* dialog = shown.child<QFileDialog>("openDialog");
+    dialog->setDirectory(folder_.path());
+    dialog->findChild<QLineEdit*>(QStringLiteral("fileNameEdit"))->setText(QStringLiteral("\"gpt2.pt\" \"bert.pt\""));
+    QMetaObject::invokeMethod(dialog, "accept");
+    QTRY_VERIFY(shown.window.findChild<CompareView*>() != nullptr);
+    QVERIFY(shown.child<CompareView>("compare")->isVisible());
+    QCOMPARE(shown.session.path(), model_);
+  }
+
   void whatIsNotOpenedIsSaidWhy_data() {
     QTest::addColumn<QStringList>("files");
     QTest::addColumn<QString>("why");
