@@ -77,6 +77,16 @@ class TestInspector final : public test::ModelTest {
     QTRY_VERIFY(shown.session.plan().has_value() && !shown.session.busy());
   }
 
+  void aGroupSaysWhyItsNormsStay() {
+    Shown shown(test::modelFile(folder_, QStringLiteral("bert.pt")));
+    const protocol::NormInfo& blocked = *shown.session.norm(2);
+    QVERIFY(!shown.session.folds(2));
+    Q_EMIT shown.window.workspace()->graph()->view()->scopeSelected(shown.session.index().node(blocked.node)->scope);
+    auto* fold = shown.child<QAbstractButton>("groupFold");
+    QVERIFY(fold->isVisible() && !fold->isEnabled());
+    QVERIFY2(fold->toolTip().contains(QStringLiteral("cannot be folded")), qPrintable(fold->toolTip()));
+  }
+
   void aGroupHasAPage() {
     Shown shown(model_);
     shown.clickNorm(3);
@@ -92,9 +102,12 @@ class TestInspector final : public test::ModelTest {
     QVERIFY(shown.child<QLabel>("groupTitle")->isVisible());
     QVERIFY(view->hasHighlight());  // the norm's
     // Two norms, which the plan folds.
-    QVERIFY(!shown.child<QAbstractButton>("groupFold")->isEnabled());
+    auto* fold = shown.child<QAbstractButton>("groupFold");
+    QVERIFY(!fold->isEnabled());
+    QCOMPARE(fold->toolTip(), QStringLiteral("The plan already folds every LayerNorm of this group."));
     shown.click("groupKeep");
     QTRY_VERIFY(shown.session.plan().has_value() && !shown.session.busy());
+    QVERIFY(fold->isEnabled() && fold->toolTip().startsWith(QStringLiteral("Fold again")));
     QCOMPARE(shown.session.plan()->folded.size(), size_t{7});
     shown.click("copyInspector");
     QVERIFY2(QGuiApplication::clipboard()->text().startsWith(QStringLiteral("h.1\n")),

@@ -33,13 +33,21 @@ std::vector<bool> scopesInside(const Session& session, int scope) {
 
 }  // namespace
 
+QString nodeCount(const GroupContent& content) {
+  const QString nodes = formatCount(content.nodes), helpers = formatCount(content.helpers);
+  return content.helpers == 0   ? nodes
+         : content.helpers == 1 ? GroupPage::tr("%1, and 1 helper").arg(nodes)
+                                : GroupPage::tr("%1, and %2 helpers").arg(nodes, helpers);
+}
+
 GroupContent contentOf(const Session& session, int scope) {
   GroupContent content;
   const std::vector<bool> inside = scopesInside(session, scope);
   std::set<int> weights;
   for (const protocol::GraphNode& node : session.index().graph().nodes) {
     if (node.scope < 0 || !inside[static_cast<size_t>(node.scope)]) continue;
-    if (node.role != NodeClass::Input && node.role != NodeClass::Output) ++content.nodes;
+    const bool helper = node.helper || node.role == NodeClass::Helper;
+    if (node.role != NodeClass::Input && node.role != NodeClass::Output) ++(helper ? content.helpers : content.nodes);
     if (session.norm(node.norm) != nullptr && !holds(content.norms, node.norm)) content.norms.push_back(node.norm);
     weights.insert(node.inputs.begin(), node.inputs.end());
   }
@@ -65,7 +73,6 @@ GroupPage::GroupPage(Session* session, QWidget* parent) : QWidget(parent), sessi
   connect(list_, &NeedsList::activated, this, [this](int norm) { session_->selection()->selectNorm(norm); });
   page.layout->addStretch(1);
   fold_ = page.addFooterButton(tr("Fold all inside"), "groupFold");
-  fold_->setToolTip(tr("Let the plan fold every LayerNorm of this group again that was to stay a LayerNorm."));
   keep_ = page.addFooterButton(tr("Keep all inside"), "groupKeep");
   keep_->setToolTip(tr("Leave every LayerNorm of this group out of the plan."));
   connect(fold_, &QPushButton::clicked, this, [this] { keepAll(false); });
@@ -79,10 +86,11 @@ void GroupPage::showGroup(int scope) {
   const GroupContent content = contentOf(*session_, scope);
   norms_ = content.norms;
   subtitle_->setText(group->type.empty() ? tr("group of nodes") : text(group->type));
-  facts_->setProperties({{tr("nodes"), formatCount(content.nodes)},
-                         {tr("parameters"), formatCount(content.parameters),
-                          tr("The elements of the weights that nodes of this group read.")},
-                         {tr("LayerNorms"), QString::number(norms_.size())}});
+  facts_->setProperties(
+      {{tr("nodes"), nodeCount(content), tr("Helpers compute shapes and are hidden unless the graph shows them.")},
+       {tr("parameters"), formatCount(content.parameters),
+        tr("The elements of the weights that nodes of this group read.")},
+       {tr("LayerNorms"), QString::number(norms_.size())}});
   refreshPlan();
 }
 
@@ -108,8 +116,25 @@ void GroupPage::refreshPlan() {
   const auto& kept = session_->choices()->params().keep_norms;
   const bool can = session_->plan().has_value() && session_->cannotRun().isEmpty();
   fold_->parentWidget()->setVisible(!norms_.empty());
-  fold_->setEnabled(can && std::ranges::any_of(norms_, [&](int norm) { return holds(kept, norm); }));
+  const bool any = std::ranges::any_of(norms_, [&](int norm) { return holds(kept, norm); });
+  fold_->setEnabled(can && any);
+  fold_->setToolTip(foldTip(any));
   keep_->setEnabled(can && folded > 0);
+}
+
+// kept: the user keeps one of the group's.
+QString GroupPage::foldTip(bool kept) const {
+  if (kept || !session_->plan()) return tr("Fold again every LayerNorm of this group that you chose to keep.");
+  bool stay = false, can = false;
+  for (const int norm : norms_) {
+    if (session_->folds(norm)) continue;
+    stay = true;
+    can = can || normlens::folds(session_->norm(norm)->verdict);
+  }
+  return !stay  ? tr("The plan already folds every LayerNorm of this group.")
+         : !can ? tr("The other LayerNorms of this group cannot be folded. The page of each gives the reason.")
+                : tr("The policy %1 does not fold the other LayerNorms of this group. The policy %2 does.")
+                      .arg(policyTitle(session_->plan()->policy), policyTitle(Policy::All));
 }
 
 void GroupPage::keepAll(bool keep) { session_->choices()->keepNorms(norms_, keep); }

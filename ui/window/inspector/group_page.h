@@ -17,10 +17,12 @@ class PushButton;
 class Session;
 
 struct GroupContent {
-  int nodes = 0;           // without the model's inputs and outputs
+  int nodes = 0;           // without the model's inputs and outputs, and without helpers: as its box counts
+  int helpers = 0;         // nodes that are hidden by default
   int64_t parameters = 0;  // elements of the weights that its nodes read
   std::vector<int> norms;  // in execution order
 };
+[[nodiscard]] QString nodeCount(const GroupContent& content);  // "25, and 21 helpers"
 [[nodiscard]] GroupContent contentOf(const Session& session, int scope);
 
 class GroupPage final : public QWidget {
@@ -34,6 +36,7 @@ class GroupPage final : public QWidget {
 
  private:
   void keepAll(bool keep);
+  [[nodiscard]] QString foldTip(bool kept) const;
 
   Session* session_;        // Not owned.
   std::vector<int> norms_;  // inside, in execution order

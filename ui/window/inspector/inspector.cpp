@@ -108,7 +108,7 @@ QString groupText(const Session& session, const protocol::GraphScope& group) {
   Lines lines;
   lines.head(group.path.empty() ? session.title() : text(group.path));
   lines.fact(tr("type"), text(group.type));
-  lines.fact(tr("nodes"), formatCount(content.nodes));
+  lines.fact(tr("nodes"), nodeCount(content));
   lines.fact(tr("parameters"), formatCount(content.parameters));
   for (const int norm : content.norms) lines.fact(tr("LayerNorm"), text(session.norm(norm)->title));
   return lines.text();
@@ -198,7 +198,7 @@ class ModelPage final : public QWidget {
     if (model) {
       facts.push_back({tr("file"), formatBytes(model->file_bytes), session_->path()});
       facts.push_back({tr("weights"), formatBytes(model->parameter_bytes), {}});
-      facts.push_back({tr("nodes"), formatCount(contentOf(*session_, 0).nodes), {}});
+      facts.push_back({tr("nodes"), nodeCount(contentOf(*session_, 0)), {}});
     }
     if (analysis) {
       facts.push_back({tr("LayerNorms"), QString::number(analysis->totals.layer_norms), {}});
@@ -226,8 +226,9 @@ class ModelPage final : public QWidget {
       const auto ofAll = [&](int count) { return formatShare(count, t.layer_norms, t.unknown); };
       papers = {
           {tr("paper's Algorithm 1"), ofAll(t.paper), tr("The paper's Algorithm 1, run by NormLens.")},
-          {tr("with run-time centering"), ofAll(t.paper_practical),
-           tr("The paper's Algorithm 1 with run-time centering after opaque leaves.")},
+          {tr("paper, with centering"), ofAll(t.paper_practical),
+           tr("The paper's Algorithm 1 with run-time centering after opaque leaves. It is the paper's criterion: "
+              "NormLens also centers before a norm.")},
           {tr("paper, strict (D.2)"), ofAll(t.paper_strict), tr("Foldable, and every affected layer is a LayerNorm.")},
           {tr("NormLens, weights only"), ofAll(t.free), tr("By editing weights alone, without changing any output."),
            true}};
