@@ -46,7 +46,7 @@ struct RunRecord {
   std::string run;                     // name of the run, as it was started with
   RunMember member;
   int epoch = 0, epochs = 0;         // done, of how many of this member
-  int64_t done = 0, of = 0;          // epochs of all members, for a bar and the time left
+  int64_t done = 0, of = 0;          // epochs of all members and rounds of measuring, for a bar and the time left
   std::optional<double> train_loss;  // cross entropy in nats, mean over the epoch's steps; nullopt before the first
   double test_loss = 0;              // after the epoch
   double test_accuracy = 0;          // in [0, 1]
@@ -100,6 +100,7 @@ struct RunResult {
   std::vector<StepCost> costs;       // cost only
   std::vector<std::string> weights;  // files of trained networks, in the folder of the run: each in both formats
   std::string machine;               // Names the machine that ran it: "LibTorch 2.15.0, 2 threads".
+  double seconds = 0;                // that the whole took since it was started or resumed
 
   bool operator==(const RunResult&) const = default;
 };
@@ -129,5 +130,5 @@ NORMLENS_FIELDS(lab::RunRecord, event, run, member, epoch, epochs, done, of, tra
                 ms_per_step, bytes, seconds, text)
 NORMLENS_FIELDS(lab::Finding, claim, holds, value, limit, text)
 NORMLENS_FIELDS(lab::StepCost, member, median_ms, low_ms, high_ms, ratio, ratio_low, ratio_high, noise, bytes, batch)
-NORMLENS_FIELDS(lab::RunResult, run, settings, end, records, findings, costs, weights, machine)
+NORMLENS_FIELDS(lab::RunResult, run, settings, end, records, findings, costs, weights, machine, seconds)
 }  // namespace normlens::protocol

@@ -197,7 +197,14 @@ TEST(SetUps, TheCostIsMeasuredAtEachBatch) {
   settings.rounds = 2;
   settings.steps_per_round = 1;
   settings.batches = {8, 64};
-  const RunResult result = trained(settings);
+  std::vector<int64_t> left;  // at each round that was measured
+  RunControl control;
+  control.onRecord = [&](const RunRecord& record) {
+    if (record.event == RunEvent::Measured) left.push_back(record.of - record.done);
+  };
+  const RunResult result = trained(settings, {}, control);
+  EXPECT_EQ(left, (std::vector<int64_t>{3, 2, 1, 0})) << "the bar is not full before";
+  EXPECT_GT(result.seconds, result.records.back().seconds);
   ASSERT_EQ(result.costs.size(), 6U);
   EXPECT_EQ(result.costs.front().batch, 8);
   EXPECT_EQ(result.costs.back().batch, 64);

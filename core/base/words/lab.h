@@ -85,10 +85,12 @@ enum class RunEvent : uint8_t {
   Continued,
   Epoch,     // a member has done one; epoch 0 is before the first step
   Diverged,  // a member was stopped
+  Measured,  // a round of steps of the cost experiment
   Stopped,
   Done,
 };
-NORMLENS_NAMES(RunEvent, "started", "resumed", "paused", "continued", "epoch", "diverged", "stopped", "done")
+NORMLENS_NAMES(RunEvent, "started", "resumed", "paused", "continued", "epoch", "diverged", "measured", "stopped",
+               "done")
 
 enum class RunEnd : uint8_t { Done, Stopped, Open };  // Open: it goes on, or was interrupted
 NORMLENS_NAMES(RunEnd, "done", "stopped", "")

@@ -65,7 +65,8 @@ double medianOfSteps(Member& member, const Batches::Epoch& epoch, int steps) {
 // forwards and then backwards through the list (A B C C B A), so that a drift of the clock meets all alike. nullopt:
 // stopped.
 std::optional<std::vector<StepCost>> measureSteps(const RunSettings& settings, Group& group,
-                                                  const Group::Sources& sources, const Member::GoOn& goOn) {
+                                                  const Group::Sources& sources, const Member::GoOn& goOn,
+                                                  const std::function<void()>& onRound) {
   const auto& members = group.members();
   std::vector<Rounds> rounds(members.size());
   for (int round = 0; round < settings.rounds; ++round) {
@@ -81,6 +82,7 @@ std::optional<std::vector<StepCost>> measureSteps(const RunSettings& settings, G
         there[which] = ms;
       }
     }
+    onRound();
   }
   std::vector<StepCost> costs;
   for (size_t i = 0; i < members.size(); ++i) {
@@ -101,6 +103,12 @@ Result<Group::Sources> sourcesOf(const Data& data, const RunSettings& settings) 
     sources.emplace(precision, std::move(batches));
   }
   return sources;
+}
+
+// Rounds in which one group is measured.
+int64_t roundsOf(const RunSettings& settings) {
+  if (settings.experiment != Experiment::Cost) return 0;
+  return settings.rounds * std::max<int64_t>(1, std::ssize(settings.batches));
 }
 
 constexpr double kKeepEveryMs = 2000;
@@ -201,6 +209,7 @@ Status Run::resume() {
 
 Result<bool> Run::trainGroup(const std::vector<RunMember>& members) {
   group_.emplace(settings_, members, sources_);
+  measured_ = 0;
   const auto onRecord = [this](RunRecord record) { report(std::move(record)); };
   if (state_.members.empty()) {
     group_->start(onRecord);
@@ -224,6 +233,10 @@ Result<bool> Run::trainGroup(const std::vector<RunMember>& members) {
 
 Result<bool> Run::measureGroup(Group& group) {
   const std::vector<StepCost> before = state_.costs;
+  const auto onRound = [this] {
+    ++measured_;
+    reportEvent(RunEvent::Measured);
+  };
   for (const int batch : settings_.batches.empty() ? std::vector{settings_.batch} : settings_.batches) {
     RunSettings settings = settings_;
     settings.batch = batch;
@@ -231,7 +244,8 @@ Result<bool> Run::measureGroup(Group& group) {
     if (batch != settings_.batch) {
       ASSIGN_OR_RETURN(resized, sourcesOf(data_, settings));
     }
-    auto costs = measureSteps(settings, group, resized ? *resized : sources_, [this] { return goOn(); });
+    auto costs = measureSteps(
+        settings, group, resized ? *resized : sources_, [this] { return goOn(); }, onRound);
     if (!costs) {
       state_.costs = before;  // measured anew when the run goes on
       return false;
@@ -267,11 +281,11 @@ bool Run::goOn() {
 void Run::report(RunRecord record) {
   record.run = place_.name;
   record.seconds = sinceStart_.ms() / 1000;
-  const auto epochs = static_cast<int64_t>(settings_.epochs) * static_cast<int64_t>(memberCount(settings_));
-  const auto perGroup = epochs / static_cast<int64_t>(groups_.size());
-  const auto members = perGroup / settings_.epochs;
-  record.of = epochs;
-  record.done = state_.group * perGroup + (group_ ? group_->epoch() * members : 0);
+  const auto groups = static_cast<int64_t>(groups_.size());
+  const auto members = static_cast<int64_t>(memberCount(settings_)) / groups;
+  const auto perGroup = settings_.epochs * members + roundsOf(settings_);
+  record.of = perGroup * groups;
+  record.done = state_.group * perGroup + (group_ ? group_->epoch() * members + measured_ : 0);
   const bool ofMember = record.event == RunEvent::Epoch || record.event == RunEvent::Diverged;
   if (control_.onRecord) control_.onRecord(record);
   if (ofMember) state_.records.push_back(std::move(record));
@@ -311,8 +325,15 @@ Result<RunResult> Run::finish(RunEnd end) {
       RETURN_IF_ERROR(exportMembers(*group_));
     }
   }
-  RunResult result{place_.name,    settings_,           end, std::move(state_.records), {}, std::move(state_.costs),
-                   state_.weights, machineOf(settings_)};
+  RunResult result{place_.name,
+                   settings_,
+                   end,
+                   std::move(state_.records),
+                   {},
+                   std::move(state_.costs),
+                   state_.weights,
+                   machineOf(settings_),
+                   sinceStart_.ms() / 1000};
   result.findings = findingsOf(result);
   if (!place_.folder.empty()) {
     RETURN_IF_ERROR(formats::writeWhole(resultFile(place_.folder), writeRunResult(result) + "\n"));

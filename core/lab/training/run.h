@@ -42,6 +42,7 @@ class Run {
   std::vector<std::vector<RunMember>> groups_;
   std::optional<Group> group_;
   Checkpoint state_;  // all of it but what the group holds
+  int measured_ = 0;  // rounds of the group that is measured
   bool resumed_ = false;
   Stopwatch sinceStart_;
   Stopwatch sinceKept_;

@@ -148,6 +148,9 @@ void LabRuns::hear(const lab::RunRecord& record) {
     remaining_.report(QStringLiteral("training"), fraction_, clock_.elapsed());
     if (state_ == State::Starting) setState(State::Training);
     Q_EMIT recorded();
+  } else if (record.event == lab::RunEvent::Measured) {
+    remaining_.report(QStringLiteral("measuring"), fraction_, clock_.elapsed());
+    Q_EMIT recorded();
   } else if (record.event == lab::RunEvent::Paused) {
     if (state_ == State::Pausing) setState(State::Paused);
     if (!record.text.empty()) problem_ = asSentence(text(record.text));

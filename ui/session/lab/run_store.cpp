@@ -128,6 +128,7 @@ void takeResult(KeptRun& run, const lab::RunResult& result) {
   run.costs = result.costs;
   run.machine = QString::fromStdString(result.machine);
   run.ended = QFileInfo(inFolder(run.folder, kResult)).lastModified();
+  run.seconds = result.seconds;
   run.end = result.end;
 }
 
@@ -140,6 +141,7 @@ lab::RunResult resultOf(const KeptRun& run) {
   result.findings = run.findings;
   result.costs = run.costs;
   result.machine = run.machine.toStdString();
+  result.seconds = run.seconds;
   return result;
 }
 

@@ -30,6 +30,7 @@ struct KeptRun {
   std::vector<lab::StepCost> costs;     // the same
   QString machine;                      // the same
   QDateTime ended;                      // the same
+  double seconds = 0;                   // the same: see RunResult
   lab::RunEnd end = lab::RunEnd::Open;
   std::map<RecordPlace, size_t> places;  // Locate the records.
 

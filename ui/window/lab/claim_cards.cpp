@@ -88,7 +88,8 @@ ClaimCards::Card ClaimCards::makeClaim(lab::Experiment claim) {
   auto* column = makeWordsCard(labWord(claim));
   Card card{};
   card.frame = column->parentWidget();
-  card.state = describe(new ElidedLabel({}, Qt::ElideRight, card.frame), ("labState_" + key).constData());
+  card.state = describe(makeWords("soft", card.frame), ("labState_" + key).constData());
+  card.state->installEventFilter(this);
   card.time = new ElidedLabel({}, Qt::ElideRight, card.frame);
   setKind(card.time, "soft");
   column->addWidget(card.state);
@@ -107,9 +108,7 @@ ClaimCards::Card ClaimCards::makeClaim(lab::Experiment claim) {
   column->addLayout(foot);
   connect(settings, &QPushButton::clicked, this, [this, claim] { Q_EMIT settingsWanted(claim); });
   connect(card.start, &QPushButton::clicked, this, [this, claim] { Q_EMIT startWanted(claim); });
-  connect(card.show, &QPushButton::clicked, this, [this, claim] {
-    if (const KeptRun* run = runOf(*runs_, claim)) Q_EMIT runWanted(run->number);
-  });
+  connect(card.show, &QPushButton::clicked, this, [this, claim] { showRun(claim); });
   return card;
 }
 
@@ -144,6 +143,18 @@ void ClaimCards::arrange(int columns) {
   for (int column = 0; column < 2; ++column) grid_->setColumnStretch(column, column < columns ? 1 : 0);
 }
 
+void ClaimCards::showRun(lab::Experiment claim) {
+  if (const KeptRun* run = runOf(*runs_, claim)) Q_EMIT runWanted(run->number);
+}
+
+bool ClaimCards::eventFilter(QObject* watched, QEvent* event) {
+  if (event->type() == QEvent::MouseButtonRelease) {
+    const auto card = std::ranges::find(cards_, watched, [](const auto& each) { return each.second.state; });
+    if (card != cards_.end()) showRun(card->first);
+  }
+  return QWidget::eventFilter(watched, event);
+}
+
 void ClaimCards::resizeEvent(QResizeEvent* event) {
   QWidget::resizeEvent(event);
   arrange(width() < grown(kTwoCards) ? 1 : 2);
@@ -161,11 +172,12 @@ void ClaimCards::refresh(lab::Experiment claim, const Card& card) {
   } else if (run != nullptr) {
     state = outcomeOf(*run);
   }
-  card.state->setFullText(state.words);
-  if (!state.tip.isEmpty()) card.state->setToolTip(state.tip);
+  card.state->setText(state.words);
+  card.state->setToolTip(state.tip);
+  card.state->setCursor(run != nullptr ? Qt::PointingHandCursor : Qt::ArrowCursor);
   setKind(card.state, state.kind);
-  const bool timed = run != nullptr && run->isDone() && !run->records.empty() && run->records.back().seconds > 0;
-  card.time->setFullText(timed ? tr("took %1 here").arg(formatMilliseconds(run->records.back().seconds * 1000))
+  const bool timed = run != nullptr && run->isDone() && run->seconds > 0;
+  card.time->setFullText(timed ? tr("took %1 here").arg(formatMilliseconds(run->seconds * 1000))
                                : tr("not timed on this machine yet"));
   card.show->setVisible(run != nullptr);
   card.start->setEnabled(!runs_->busy() && !runs_->isReading());

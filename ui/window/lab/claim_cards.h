@@ -9,6 +9,7 @@
 
 class QBoxLayout;
 class QGridLayout;
+class QLabel;
 
 namespace normlens::ui {
 
@@ -33,11 +34,13 @@ class ClaimCards final : public QWidget {
 
  protected:
   void resizeEvent(QResizeEvent* event) override;
+  bool eventFilter(QObject* watched, QEvent* event) override;
 
  private:
   struct Card {
     QWidget* frame;
-    ElidedLabel *state, *time;
+    QLabel* state;  // a click on it shows the run
+    ElidedLabel* time;
     PushButton *show, *start;
   };
   Card makeClaim(lab::Experiment claim);
@@ -45,6 +48,7 @@ class ClaimCards final : public QWidget {
   QWidget* makeOwn();
   void refresh(lab::Experiment claim, const Card& card);
   void arrange(int columns);
+  void showRun(lab::Experiment claim);
 
   const LabRuns* runs_;
   std::map<lab::Experiment, Card> cards_;
