@@ -70,7 +70,9 @@ ProjectKeeper::ProjectKeeper(Session* session, View view, const QString& recover
     : QObject(parent), session_(session), view_(std::move(view)), recovery_(recoveryFolder) {
   connect(&timer_, &QTimer::timeout, this, &ProjectKeeper::putAside);
   connect(&hash_, &FileHash::done, this, &ProjectKeeper::hashed);
-  connect(&watcher_, &QFileSystemWatcher::fileChanged, this, [this] { settle_.start(kSettleMs); });
+  const auto settle = [this] { settle_.start(kSettleMs); };
+  connect(&watcher_, &QFileSystemWatcher::fileChanged, this, settle);
+  connect(&watcher_, &QFileSystemWatcher::directoryChanged, this, settle);
   settle_.setSingleShot(true);
   connect(&settle_, &QTimer::timeout, this, &ProjectKeeper::lookAtModel);
   connect(session_, &Session::modelChanged, this, &ProjectKeeper::modelOpened);
@@ -182,7 +184,8 @@ void ProjectKeeper::modelOpened() {
   const ModelFile now = modelFileAt(session_->path());
   const bool same = now.path == model_.path && now.bytes == model_.bytes && now.modifiedMs == model_.modifiedMs;
   if (session_->model() && same) return;
-  if (!watcher_.files().isEmpty()) watcher_.removePaths(watcher_.files());
+  if (const QStringList watched = watcher_.files() + watcher_.directories(); !watched.isEmpty())
+    watcher_.removePaths(watched);
   hash_.stop();
   settle_.stop();
   written_.clear();
@@ -207,7 +210,8 @@ void ProjectKeeper::modelOpened() {
     reloaded_ = opened->written;
   }
   setPath(isProject ? opened->path : QString());
-  watcher_.addPath(session_->path());
+  watcher_.addPaths({session_->path(), QFileInfo(session_->path()).path()});
+  onDisk_ = modelFileAt(model_.path);
 }
 
 // Once the plan is there: before, the engine wants the disk and the processor for what the user waits for.
@@ -238,6 +242,7 @@ void ProjectKeeper::compare() {
 void ProjectKeeper::lookAtModel() {
   const ModelFile now = modelFileAt(model_.path);
   const bool gone = !QFileInfo::exists(model_.path);
+  if (std::exchange(onDisk_, now) == now) return;  // another file of the folder has changed
   // A file that was replaced is no longer watched.
   if (!gone && !watcher_.files().contains(model_.path)) watcher_.addPath(model_.path);
   if (gone || now.bytes != model_.bytes || now.modifiedMs != model_.modifiedMs) {

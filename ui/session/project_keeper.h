@@ -119,13 +119,14 @@ class ProjectKeeper final : public QObject {
   ModelFile model_;                    // as it was opened; its hash once it is computed
   std::optional<ModelFile> expected_;  // the project's model, until it is compared
   bool hashing_ = false;               // the hash was requested
-  QFileSystemWatcher watcher_;
-  QTimer settle_;                   // a file that is being written changes many times
-  std::optional<Opening> opening_;  // until its model is open
-  std::optional<Opening> missing_;  // its model is not where it was
-  std::string reloaded_;            // written_ of what is reloaded, until its plan is there
-  bool recovered_ = false;          // The open project came from an orphan.
-  QString recovering_;              // the orphan that it comes from
+  ModelFile onDisk_;                   // when it was last looked at
+  QFileSystemWatcher watcher_;         // of the file and its folder: one that is mapped is not seen to be removed
+  QTimer settle_;                      // a file that is being written changes many times
+  std::optional<Opening> opening_;     // until its model is open
+  std::optional<Opening> missing_;     // its model is not where it was
+  std::string reloaded_;               // written_ of what is reloaded, until its plan is there
+  bool recovered_ = false;             // The open project came from an orphan.
+  QString recovering_;                 // the orphan that it comes from
 };
 
 }  // namespace normlens::ui

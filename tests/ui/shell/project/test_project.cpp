@@ -249,6 +249,19 @@ class TestProject final : public QObject {
     QTRY_VERIFY(shown.says(QStringLiteral("moved or removed")));
   }
 
+  // The engine maps the file: the file's own removal is not reported before the map goes.
+  void aModelThatIsMappedIsSeenToBeRemoved() {
+    Shown shown(model_);
+    QFile held(model_);
+    QVERIFY(held.open(QIODevice::ReadOnly) && held.map(0, 1) != nullptr);
+    QVERIFY(QFile::remove(model_));
+    QTRY_VERIFY(shown.says(QStringLiteral("moved or removed")));
+    shown.window.infoBar()->dismiss();
+    test::write(folder_->filePath(QStringLiteral("neighbor.txt")), "of no interest");
+    QTest::qWait(800);
+    QVERIFY2(!shown.window.infoBar()->isVisible(), "it is said once");
+  }
+
   void aReloadDuringAReloadKeepsThePlan() {
     Shown shown(model_, {QStringLiteral("--slow"), QStringLiteral("analyze=300")});
     shown.session.choices()->setPolicy(Policy::All);
