@@ -218,11 +218,14 @@ QFont monoFont(int pixels, QFont::Weight weight) {
 }
 
 void applyTheme(QApplication& application, const Theme& theme, int basePixels) {
-  QApplication::setStyle(QStyleFactory::create(QStringLiteral("Fusion")));
+  // Where one sheet follows another, Qt polishes each widget once for itself and once for each of its ancestors; where
+  // there was none, once.
+  if (application.styleSheet().isEmpty()) QApplication::setStyle(QStyleFactory::create(QStringLiteral("Fusion")));
+  application.setStyleSheet({});
   QApplication::setPalette(paletteFor(theme));
   QFont font = uiFont();
   font.setPixelSize(basePixels);
-  QApplication::setFont(font);
+  if (font != QApplication::font()) QApplication::setFont(font);
   application.setStyleSheet(styleSheetFor(theme, static_cast<double>(basePixels) / kBaseFontPixels));
 }
 

@@ -36,6 +36,15 @@
 
 namespace normlens::ui {
 
+// Counts how often a widget gets its style anew.
+struct Polishes : QObject {
+  int count = 0;
+  bool eventFilter(QObject*, QEvent* event) override {
+    count += event->type() == QEvent::StyleChange ? 1 : 0;
+    return false;
+  }
+};
+
 class TestWindow final : public test::ModelTest {
   Q_OBJECT
 
@@ -57,6 +66,32 @@ class TestWindow final : public test::ModelTest {
       }
     }
     QVERIFY(!rows[0]->geometry().intersects(rows[1]->geometry()));
+  }
+
+  // Without the old sheet and with the new one, however deep in the window: it stands still meanwhile.
+  void theThemeIsChangedInTwoPasses() {
+    Shown shown(model_);
+    auto* deep = shown.child<QWidget>("normFilter");
+    Polishes polishes;
+    deep->installEventFilter(&polishes);
+    applyTheme(*qApp, darkTheme());
+    QVERIFY(themeOf(deep).dark);
+    QCOMPARE(polishes.count, 2);
+    applyTheme(*qApp, lightTheme());
+    QCOMPARE(polishes.count, 4);
+  }
+
+  void aVerdictStaysOnOneLineOfTheStory() {
+    StorySegment segment;
+    segment.setWraps(true);
+    const StoryPiece chip{QStringLiteral("22 only with centering"), StoryPiece::Tone::Centering,
+                          QStringLiteral("centering")};
+    segment.setStep({QStringLiteral("Verdict"), true, {chip}});
+    const int one = segment.sizeHint().width();
+    segment.setStep({QStringLiteral("Verdict"), true, {chip, chip, chip}});
+    QVERIFY(segment.heightForWidth(2 * one + 40) < segment.heightForWidth(one));
+    // The words of all would fit in two lines here.
+    QCOMPARE(segment.heightForWidth(one * 7 / 4), segment.heightForWidth(one));
   }
 
   void openSelectFoldExportByClicks() {

@@ -90,6 +90,12 @@ QVector<StorySegment::Run> StorySegment::flow(int width) const {
   int left = 0, line = 0;
   for (const StoryPiece& piece : step_.pieces) {
     const QFontMetrics metrics(fontOf(piece.tone));
+    // A verdict stays on one line where it fits there: two that share lines read as one.
+    const int whole = iconWidth(piece) + metrics.horizontalAdvance(piece.text);
+    if (!piece.icon.isEmpty() && left > 0 && whole <= width && left + gapBefore(piece) + whole > width) {
+      ++line;
+      left = 0;
+    }
     bool first = true;
     for (const QString& word : piece.text.split(u' ', Qt::SkipEmptyParts)) {
       const int icon = first ? iconWidth(piece) : 0;
