@@ -75,8 +75,8 @@ class ProjectionFigure final : public Figure {
     toggles_ = makeLayers();
     column()->addWidget(toggles_);
     auto* sides = makeRow(nullptr, 16);
-    layerNorm_ = makeSide(tr("LayerNorm"), tr("onto the plane of zero-mean vectors, then to radius √3"));
-    beside_ = makeSide({}, {});
+    layerNorm_ = makeSide(tr("LayerNorm"));
+    beside_ = makeSide({});
     sides->addWidget(layerNorm_.card);
     sides->addWidget(beside_.card);
     column()->addLayout(sides, 1);
@@ -198,7 +198,7 @@ class ProjectionFigure final : public Figure {
     row->addStretch();
     return bar;
   }
-  Side makeSide(const QString& title, const QString& claim) {
+  Side makeSide(const QString& title) {
     Side side;
     side.card = makeCard(this);
     auto* column = makeColumn(side.card, 2, {1, 12, 1, 0});
@@ -207,7 +207,7 @@ class ProjectionFigure final : public Figure {
       return label;
     };
     side.title = inset(makeLabel(title, "title", side.card));
-    side.claim = inset(makeLabel(claim, "soft", side.card));
+    side.claim = inset(makeLabel({}, "soft", side.card));
     side.claim->setWordWrap(true);
     side.scene = new VectorScene(side.card);
     side.scene->setToolTip(tr("Drag to turn; drag the tip of x to move it in the plane, with Shift along 1."));
@@ -290,8 +290,13 @@ class ProjectionFigure final : public Figure {
     scaleSlider_->setValue(std::log2(scale_));
     layerNorm_.scene->setContent(layerNormContent());
     const int inputs = static_cast<int>(kOtherMeans.size()) + 1;
-    layerNorm_.finding->setText(shows(OtherMeans) ? tr("%1 inputs → 1 output: the mean is gone").arg(inputs)
-                                                  : tr("the mean %1 is removed").arg(meanOf(input(mean_)), 0, 'f', 2));
+    const double mean = meanOf(input(mean_)), after = meanOf(finished(layerNormOf(input(mean_))));
+    layerNorm_.claim->setText(withAffine(tr("onto the plane of zero-mean vectors, then to radius √3")));
+    layerNorm_.finding->setText(
+        shows(OtherMeans) ? shows(Affine) ? tr("%1 inputs → 1 output, of mean %2").arg(inputs).arg(meanWords(after))
+                                          : tr("%1 inputs → 1 output: the mean is gone").arg(inputs)
+        : shows(Affine) ? tr("mean %1 → 0, then %2 by γ and β").arg(meanWords(mean), meanWords(after))
+                          : tr("the mean %1 is removed").arg(mean, 0, 'f', 2));
     const QString beside = isBatchNorm_ ? tr("BatchNorm") : tr("RMSNorm");
     beside_.title->setText(beside);
     besideName_->setText(beside);
@@ -306,9 +311,9 @@ class ProjectionFigure final : public Figure {
     Q_EMIT changed();
   }
   void showRmsNorm(int inputs) {
-    beside_.claim->setText(tr("onto the sphere of radius √3"));
+    beside_.claim->setText(withAffine(tr("onto the sphere of radius √3")));
     beside_.scene->setContent(rmsNormContent());
-    const double mean = meanOf(input(mean_)), normed = meanOf(rmsNormOf(input(mean_)));
+    const double mean = meanOf(input(mean_)), normed = meanOf(finished(rmsNormOf(input(mean_))));
     beside_.finding->setText(shows(OtherMeans) ? tr("%1 inputs → %1 outputs: the mean is still there").arg(inputs)
                                                : tr("mean %1 → %2").arg(mean, 0, 'f', 2).arg(normed, 0, 'f', 2));
   }
@@ -317,6 +322,9 @@ class ProjectionFigure final : public Figure {
     beside_.scene->setContent(batchNormContent());
     beside_.finding->setText(shows(Affine) ? tr("α, β give the %1 inputs back").arg(inputs)
                                            : tr("%1 inputs → %1 outputs: the mean is still there").arg(inputs));
+  }
+  [[nodiscard]] QString withAffine(const QString& claim) const {
+    return shows(Affine) ? tr("%1; then γ and β").arg(claim) : claim;
   }
   // As the scale is.
   [[nodiscard]] Vector input(double mean) const {

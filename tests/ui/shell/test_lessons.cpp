@@ -88,6 +88,20 @@ class LessonsTest final : public test::ModelTest {
   Q_OBJECT
 
  private Q_SLOTS:
+  // With unequal γ, or β, an output has a mean again, and is not on the circle.
+  void captionsAreTrueAfterGammaAndBeta() {
+    Reading reading;
+    reading.page->walk()->goTo(QStringLiteral("projection/affine"));
+    const auto says = [&](const QString& words) {
+      return std::ranges::any_of(reading.page->figure()->findChildren<QLabel*>(),
+                                 [&](const QLabel* label) { return label->text().contains(words); });
+    };
+    QTRY_VERIFY(says(QStringLiteral("then γ and β")));
+    QVERIFY(!says(QStringLiteral("is removed")) && !says(QStringLiteral("the mean is gone")));
+    reading.child<QCheckBox>("affine")->click();
+    QVERIFY(!says(QStringLiteral("then γ and β")));
+  }
+
   void everyStepIsReachedAndLeft() {
     Reading reading;
     QVERIFY(reading.page != nullptr && reading.page->isVisible());
