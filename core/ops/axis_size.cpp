@@ -206,6 +206,7 @@ bool SizeQuestion::lasts(ValueId value) const {
 }
 
 void SizeQuestion::forget(const Axis& axis) {
+  joined_.clear();
   std::vector<Axis> toForget{axis};
   while (!toForget.empty()) {
     const auto known = lasting_.extract(toForget.back());
@@ -271,6 +272,24 @@ bool SizeQuestion::isFixedCut(const Node& cut) {
     default:
       return false;
   }
+}
+
+const SizeQuestion::Joined& SizeQuestion::joinedBy(const Node& concat, size_t axis) {
+  const auto [known, isNew] = joined_.try_emplace({concat.outputs[0], axis});
+  Joined& joined = known->second;
+  if (!isNew) return joined;
+  int64_t at = 0;
+  for (const ValueId operand : concat.operands) {
+    const Shape* shape = shapeOf(graph_, operand);
+    if (shape == nullptr || axis >= shape->size()) {
+      joined.starts.clear();
+      break;
+    }
+    if (joined.fixed == joined.starts.size() && isFixed(operand, axis)) ++joined.fixed;
+    joined.starts.push_back(at);
+    at += (*shape)[axis];
+  }
+  return joined;
 }
 
 bool SizeQuestion::isAssumed(ValueId input, size_t fromLast) const {
@@ -344,7 +363,8 @@ AxisSize attentionSize(SizeQuestion& sizes, const Node& node, const AxisSize& ow
   return sizes.of(graph::operandAt(node, 2), own.axis);
 }
 
-bool areAxesAsProbed(const Graph& graph, const Node& reader, std::span<const int64_t> axes) {
+bool areAxesAsProbed(SizeQuestion& sizes, const Node& reader, std::span<const int64_t> axes) {
+  const Graph& graph = sizes.graph();
   const ValueId x = graph::operandAt(reader, 0);
   const Shape* shape = shapeOf(graph, x);
   if (shape == nullptr) return false;
@@ -355,7 +375,7 @@ bool areAxesAsProbed(const Graph& graph, const Node& reader, std::span<const int
     if (axis >= shape->size() || listsAxis(reader, "ones", axis)) return axis < shape->size();
     const int64_t size = (*shape)[axis];
     if (normalizes && size > 1 && hasWeightAlong(graph, reader, *shape, axis)) return true;
-    const AxisSize found = axisSize(graph, x, axis);
+    const AxisSize found = sizes.of(x, axis);
     return size == 1 ? found.kind == AxisSize::Kind::Fixed : found.kind != AxisSize::Kind::Torn;
   });
 }

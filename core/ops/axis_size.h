@@ -40,7 +40,7 @@ struct AxisSize {
 
 // These axes of what a norm or reduction reads are in every run what they are in the probe: none has size 1 there that
 // may be larger, and none is Torn.
-[[nodiscard]] bool areAxesAsProbed(const graph::Graph& graph, const graph::Node& reader, std::span<const int64_t> axes);
+[[nodiscard]] bool areAxesAsProbed(SizeQuestion& sizes, const graph::Node& reader, std::span<const int64_t> axes);
 
 // narrowToOperand() and widenFromOperand() of `operand`, where they hold in every run: what is broadcast in the probe
 // alone may be anything along a summed axis (narrowed: nullopt), and is no sum (widened).

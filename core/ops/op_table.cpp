@@ -3,6 +3,7 @@
 #include "core/ops/contraction.h"
 #include "core/ops/rule_sets.h"
 #include "core/ops/rules.h"
+#include "core/ops/size_question.h"
 
 namespace normlens::ops {
 namespace {
@@ -87,6 +88,18 @@ constexpr bool inOrder() {
 static_assert(inOrder(), "one row per kind, in the order of the enum");
 
 }  // namespace
+
+template <class Answer>
+Answer Rule<Answer>::operator()(SizeQuestion& sizes, const Node& node, int at, const Pattern& pattern) const {
+  return ofSizes_ == nullptr ? ofGraph_(sizes.graph(), node, at, pattern) : ofSizes_(sizes, node, at, pattern);
+}
+template <class Answer>
+Answer Rule<Answer>::operator()(const Graph& graph, const Node& node, int at, const Pattern& pattern) const {
+  SizeQuestion sizes(graph);
+  return (*this)(sizes, node, at, pattern);
+}
+template class Rule<struct ZeroMean>;
+template class Rule<Shift>;
 
 const OpRow& opRow(graph::OpKind kind) { return kRows.at(static_cast<size_t>(kind)); }
 

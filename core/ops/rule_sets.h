@@ -13,6 +13,9 @@ using graph::OpKind;
 using graph::Shape;
 using graph::ValueId;
 
+template <class Answer>
+using SizedRule = typename Rule<Answer>::OfSizes;
+
 #define NORMLENS_RULE(name)                                                                                   \
   [[nodiscard]] ZeroMean name##ZeroMean(const graph::Graph&, const graph::Node&, int output, const Pattern&); \
   [[nodiscard]] Shift name##Shift(const graph::Graph&, const graph::Node&, int operand, const Pattern&)
@@ -43,7 +46,8 @@ NORMLENS_RULE(pad);
 SizeRule windowSize, selectSize, padSize;
 
 // rules_concat.cpp
-NORMLENS_RULE(concat);
+SizedRule<ZeroMean> concatZeroMean;
+SizedRule<Shift> concatShift;
 NORMLENS_RULE(stack);
 SizeRule concatSize, stackSize;
 
@@ -59,11 +63,12 @@ NORMLENS_RULE(mix);
 SizeRule reduceSize, mixSize;
 
 // rules_norm.cpp
-NORMLENS_RULE(layerNorm);
-NORMLENS_RULE(rmsNorm);
-NORMLENS_RULE(batchNorm);
-NORMLENS_RULE(otherNorm);
-NORMLENS_RULE(softmax);
+SizedRule<ZeroMean> layerNormZeroMean, rmsNormZeroMean;
+SizedRule<Shift> layerNormShift, batchNormShift, otherNormShift, softmaxShift;
+[[nodiscard]] ZeroMean batchNormZeroMean(const graph::Graph&, const graph::Node&, int output, const Pattern&);
+[[nodiscard]] ZeroMean otherNormZeroMean(const graph::Graph&, const graph::Node&, int output, const Pattern&);
+[[nodiscard]] ZeroMean softmaxZeroMean(const graph::Graph&, const graph::Node&, int output, const Pattern&);
+[[nodiscard]] Shift rmsNormShift(const graph::Graph&, const graph::Node&, int operand, const Pattern&);
 SizeRule layerNormSize, channelNormSize;
 
 // rules_rearrange.cpp

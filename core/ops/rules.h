@@ -29,6 +29,8 @@ namespace normlens::ops {
 struct Demand {
   graph::ValueId value = graph::kNoValue;
   Pattern pattern;
+
+  bool operator==(const Demand&) const = default;
 };
 
 struct ZeroMean {
@@ -55,18 +57,37 @@ struct Shift {
   static Shift refused(std::string reason) { return {Verdict::Refused, {}, std::move(reason)}; }
 };
 
-using ZeroMeanRule = ZeroMean (*)(const graph::Graph&, const graph::Node&, int output, const Pattern&);
-using ShiftRule = Shift (*)(const graph::Graph&, const graph::Node&, int operand, const Pattern&);
-
 class SizeQuestion;
+
+// A rule of an output (ZeroMean) or of an operand (Shift). Most look at the graph alone; a rule of nodes that read
+// hundreds of values takes the sizes that an analysis has found so far.
+template <class Answer>
+class Rule {
+ public:
+  using OfGraph = Answer(const graph::Graph&, const graph::Node&, int, const Pattern&);
+  using OfSizes = Answer(SizeQuestion&, const graph::Node&, int, const Pattern&);
+  // NOLINTNEXTLINE(google-explicit-constructor): a row of the table names the function
+  constexpr Rule(OfGraph* rule) : ofGraph_(rule) {}
+  // NOLINTNEXTLINE(google-explicit-constructor)
+  constexpr Rule(OfSizes* rule) : ofSizes_(rule) {}
+
+  Answer operator()(SizeQuestion& sizes, const graph::Node& node, int at, const Pattern& pattern) const;
+  // Finds the sizes anew.
+  Answer operator()(const graph::Graph& graph, const graph::Node& node, int at, const Pattern& pattern) const;
+
+ private:
+  OfGraph* ofGraph_ = nullptr;
+  OfSizes* ofSizes_ = nullptr;
+};
+
 // own: the answer where nothing is known, the axis of a shape that the probe saw. Operand 0 has a shape, too.
 using SizeRule = AxisSize(SizeQuestion&, const graph::Node&, const AxisSize& own);
 
 struct OpRow {
   graph::OpKind kind;
   NodeClass vertexClass;
-  ZeroMeanRule zeroMean;
-  ShiftRule shift;
+  Rule<ZeroMean> zeroMean;
+  Rule<Shift> shift;
   SizeRule* size;
   std::string_view proof;  // one line: why the first two rules are right
 };
@@ -93,8 +114,5 @@ struct ExplicitCentering {
   Pattern pattern;
 };
 [[nodiscard]] std::optional<ExplicitCentering> explicitCentering(const graph::Graph& graph, const graph::Node& node);
-
-// The groups over which a norm or softmax takes its mean; nullopt for other kinds or unknown shapes.
-[[nodiscard]] std::optional<Pattern> normalizedGroups(const graph::Graph& graph, const graph::Node& node);
 
 }  // namespace normlens::ops

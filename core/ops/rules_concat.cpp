@@ -9,28 +9,6 @@
 namespace normlens::ops {
 namespace {
 
-// Start of each operand along a concatenation; nullopt when a shape is missing.
-std::optional<std::vector<int64_t>> starts(const Graph& graph, const Node& node, size_t axis) {
-  std::vector<int64_t> out;
-  int64_t at = 0;
-  for (const ValueId value : node.operands) {
-    const Shape* shape = shapeOf(graph, value);
-    if (shape == nullptr || axis >= shape->size()) return std::nullopt;
-    out.push_back(at);
-    at += (*shape)[axis];
-  }
-  return out;
-}
-
-// Returns whether the operands up to this one end at the same place in every run.
-bool endsFixed(const Graph& graph, const Node& concat, size_t operand, size_t axis) {
-  SizeQuestion sizes(graph);
-  for (size_t i = 0; i <= operand; ++i) {
-    if (!sizes.isFixed(concat.operands[i], axis)) return false;
-  }
-  return true;
-}
-
 // Every position stands for itself: it does not matter where an operand begins.
 bool eachByItself(const Factors& axis) {
   return std::ranges::all_of(axis, [](const Factor& factor) { return factor.whole() && !factor.summed; });
@@ -132,23 +110,21 @@ AxisSize sizeOfAny(SizeQuestion& sizes, const Node& node, size_t axis) {
 
 }  // namespace
 
-ZeroMean concatZeroMean(const Graph& graph, const Node& node, int output, const Pattern& pattern) {
+ZeroMean concatZeroMean(SizeQuestion& sizes, const Node& node, int output, const Pattern& pattern) {
+  const Graph& graph = sizes.graph();
   const auto view = viewOf(graph, node, 0, output, pattern, false);
   if (!view || view->axis >= view->dims.size()) return ZeroMean::refused(kNoShape);
-  const auto from = starts(graph, node, view->axis);
-  if (!from) return ZeroMean::refused(kNoShape);
+  const auto& joined = sizes.joinedBy(node, view->axis);
+  if (joined.starts.empty()) return ZeroMean::refused(kNoShape);
   if (lastAxisWholeSum(*view)) {
     if (const auto joint = linearsOfOneInput(graph, node)) return jointNeeds(graph, *joint);
   }
   std::vector<Demand> all;
-  SizeQuestion sizes(graph);
-  bool areFixed = true;  // The operands up to this one end at the same place in every run.
   const bool anyBegin = eachByItself(view->dims[view->axis]);
   for (size_t i = 0; i < node.operands.size(); ++i) {
     FactorsPerDim dims = view->dims;
     const int64_t size = shapeOf(graph, node.operands[i])->at(view->axis);
-    areFixed = areFixed && (anyBegin || sizes.isFixed(node.operands[i], view->axis));
-    auto seen = window(dims[view->axis], (*from)[i], size);
+    auto seen = window(dims[view->axis], joined.starts[i], size);
     if (!seen) return ZeroMean::refused(kCutsChannels);
     if (!seen->reaches) {
       // Nothing in the probe run; another run may have something there.
@@ -156,21 +132,22 @@ ZeroMean concatZeroMean(const Graph& graph, const Node& node, int output, const 
       if (!stays) return ZeroMean::refused(kCutsChannels);
       continue;
     }
-    if (!anyBegin && !areFixed) return ZeroMean::refused("only a run knows where its parts begin");
+    if (!anyBegin && i >= joined.fixed) return ZeroMean::refused("only a run knows where its parts begin");
     dims[view->axis] = std::move(seen->factors);
     all.push_back({node.operands[i], joinDims(dims)});
   }
   return ZeroMean::of(std::move(all));
 }
-Shift concatShift(const Graph& graph, const Node& node, int operand, const Pattern& pattern) {
-  auto view = viewOf(graph, node, static_cast<size_t>(operand), 0, pattern, true);
+Shift concatShift(SizeQuestion& sizes, const Node& node, int operand, const Pattern& pattern) {
+  const Graph& graph = sizes.graph();
+  const auto at = static_cast<size_t>(operand);
+  auto view = viewOf(graph, node, at, 0, pattern, true);
   if (!view || view->axis >= view->dims.size()) return Shift::refused(kNoShape);
-  const auto from = starts(graph, node, view->axis);
-  if (!from) return Shift::refused(kNoShape);
-  auto wide = placed(view->dims[view->axis], (*view->in)[view->axis], (*from)[static_cast<size_t>(operand)],
-                     (*view->out)[view->axis], false);
+  const auto& [starts, fixed] = sizes.joinedBy(node, view->axis);
+  if (starts.empty()) return Shift::refused(kNoShape);
+  auto wide = placed(view->dims[view->axis], (*view->in)[view->axis], starts[at], (*view->out)[view->axis], false);
   if (!wide) return Shift::refused(kCutsChannels);
-  if (endsFixed(graph, node, static_cast<size_t>(operand), view->axis)) {
+  if (at < fixed) {
     view->dims[view->axis] = std::move(*wide);
     return carries(node.outputs[0], view->dims);
   }

@@ -22,7 +22,8 @@ bool isSpread(const Node& node) {
 std::optional<Pattern> spreadGroups(const Graph& graph, const Node& node) {
   const Shape* shape = shapeOf(graph, node.operands.at(0));
   const auto axes = graph::intsAttribute(node, "axes");
-  const bool known = shape != nullptr && axes && areAxesAsProbed(graph, node, *axes);
+  SizeQuestion sizes(graph);
+  const bool known = shape != nullptr && axes && areAxesAsProbed(sizes, node, *axes);
   return known ? std::optional(Pattern::overAxes(*shape, *axes)) : std::nullopt;
 }
 

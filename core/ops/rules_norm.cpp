@@ -15,11 +15,11 @@ bool extraOutputsUsed(const Graph& graph, const Node& node) {
                      [&](ValueId v) { return !graph.value(v).uses.empty(); });
 }
 
-std::optional<Pattern> groupNormGroups(const Graph& graph, const Node& node, const Shape& shape, int64_t groups) {
+std::optional<Pattern> groupNormGroups(SizeQuestion& sizes, const Node& node, const Shape& shape, int64_t groups) {
   if (shape.size() < 2 || groups < 1 || shape[1] % groups != 0) return std::nullopt;
   std::vector<int64_t> positions(shape.size() - 2);
   std::iota(positions.begin(), positions.end(), 2);
-  if (!areAxesAsProbed(graph, node, positions)) return std::nullopt;
+  if (!areAxesAsProbed(sizes, node, positions)) return std::nullopt;
   const int64_t spatial = std::accumulate(shape.begin() + 2, shape.end(), int64_t{1}, std::multiplies<>());
   return Pattern::fromFactors({{shape[0] * groups, 0, shape[0] * groups, false},
                                {shape[1] / groups * spatial, 0, shape[1] / groups * spatial, true}});
@@ -41,9 +41,29 @@ std::optional<ChannelShift> channelShift(const Graph& graph, const Node& node) {
   return out;
 }
 
-}  // namespace
-
-namespace {
+// The groups over which a norm or softmax takes its mean; nullopt for other kinds or unknown shapes.
+std::optional<Pattern> normalizedGroups(SizeQuestion& sizes, const Node& node) {
+  const Shape* shape = shapeOf(sizes.graph(), operandAt(node, 0));
+  if (shape == nullptr) return std::nullopt;
+  switch (node.kind) {
+    case OpKind::LayerNorm: {
+      const auto axes = graph::intsAttribute(node, "axes");
+      const bool known = axes && areAxesAsProbed(sizes, node, *axes);
+      return known ? std::optional(Pattern::overAxes(*shape, *axes)) : std::nullopt;
+    }
+    case OpKind::Softmax: {
+      const auto axis = graph::intAttribute(node, "axis");
+      const bool known = axis && areAxesAsProbed(sizes, node, {{*axis}});
+      return known ? std::optional(Pattern::overAxes(*shape, {{*axis}})) : std::nullopt;
+    }
+    case OpKind::GroupNorm:
+      return groupNormGroups(sizes, node, *shape, graph::intAttribute(node, "groups").value_or(0));
+    case OpKind::InstanceNorm:
+      return shape->size() < 2 ? std::nullopt : groupNormGroups(sizes, node, *shape, (*shape)[1]);
+    default:
+      return std::nullopt;
+  }
+}
 
 bool isOne(const Node& node, std::string_view attribute) {
   return graph::floatAttribute(node, attribute).value_or(1.0) == 1.0 &&
@@ -69,37 +89,16 @@ std::optional<ExplicitCentering> explicitCentering(const Graph& graph, const Nod
   const auto axes = graph::intsAttribute(reduce, "axes");
   const Shape* shape = shapeOf(graph, input);
   if (!axes || shape == nullptr || !graph::boolAttribute(reduce, "keepdim")) return std::nullopt;
-  if (!areAxesAsProbed(graph, reduce, *axes)) return std::nullopt;
+  SizeQuestion sizes(graph);
+  if (!areAxesAsProbed(sizes, reduce, *axes)) return std::nullopt;
   return ExplicitCentering{input, Pattern::overAxes(*shape, *axes)};
 }
 
-std::optional<Pattern> normalizedGroups(const Graph& graph, const Node& node) {
-  const Shape* shape = shapeOf(graph, operandAt(node, 0));
-  if (shape == nullptr) return std::nullopt;
-  switch (node.kind) {
-    case OpKind::LayerNorm: {
-      const auto axes = graph::intsAttribute(node, "axes");
-      const bool known = axes && areAxesAsProbed(graph, node, *axes);
-      return known ? std::optional(Pattern::overAxes(*shape, *axes)) : std::nullopt;
-    }
-    case OpKind::Softmax: {
-      const auto axis = graph::intAttribute(node, "axis");
-      const bool known = axis && areAxesAsProbed(graph, node, {{*axis}});
-      return known ? std::optional(Pattern::overAxes(*shape, {{*axis}})) : std::nullopt;
-    }
-    case OpKind::GroupNorm:
-      return groupNormGroups(graph, node, *shape, graph::intAttribute(node, "groups").value_or(0));
-    case OpKind::InstanceNorm:
-      return shape->size() < 2 ? std::nullopt : groupNormGroups(graph, node, *shape, (*shape)[1]);
-    default:
-      return std::nullopt;
-  }
-}
-
 // y = gamma * n + beta, and n sums to 0 over the norm's own groups.
-ZeroMean layerNormZeroMean(const Graph& graph, const Node& node, int output, const Pattern& pattern) {
+ZeroMean layerNormZeroMean(SizeQuestion& sizes, const Node& node, int output, const Pattern& pattern) {
+  const Graph& graph = sizes.graph();
   if (output != 0) return ZeroMean::refused("it is a statistic of the norm");
-  const auto groups = normalizedGroups(graph, node);
+  const auto groups = normalizedGroups(sizes, node);
   if (!groups) return ZeroMean::refused(kNoShape);
   if (!pattern.coversGroupsOf(*groups)) return ZeroMean::refused("it normalizes over other channels than this norm");
   const Shape* full = shapeOf(graph, node.outputs[0]);
@@ -117,12 +116,13 @@ ZeroMean layerNormZeroMean(const Graph& graph, const Node& node, int output, con
 }
 
 // y = gamma * x / r + beta, with one number r for each of the norm's own groups: zero-mean where x and beta are.
-ZeroMean rmsNormZeroMean(const Graph& graph, const Node& node, int output, const Pattern& pattern) {
+ZeroMean rmsNormZeroMean(SizeQuestion& sizes, const Node& node, int output, const Pattern& pattern) {
+  const Graph& graph = sizes.graph();
   if (output != 0) return ZeroMean::refused("it is a statistic of the norm");
   const Shape* shape = shapeOf(graph, operandAt(node, 0));
   const Shape* full = shapeOf(graph, node.outputs[0]);
   const auto axes = graph::intsAttribute(node, "axes");
-  if (shape == nullptr || full == nullptr || !axes || !areAxesAsProbed(graph, node, *axes))
+  if (shape == nullptr || full == nullptr || !axes || !areAxesAsProbed(sizes, node, *axes))
     return ZeroMean::refused(kNoShape);
   if (!Pattern::overAxes(*shape, *axes).coversGroupsOf(pattern) || *shape != *full)
     return ZeroMean::refused("an RMSNorm divides these channels by different numbers");
@@ -142,9 +142,10 @@ Shift rmsNormShift(const Graph&, const Node&, int, const Pattern&) {
   return Shift::refused("it reads the shifted values");
 }
 
-Shift layerNormShift(const Graph& graph, const Node& node, int operand, const Pattern& pattern) {
+Shift layerNormShift(SizeQuestion& sizes, const Node& node, int operand, const Pattern& pattern) {
+  const Graph& graph = sizes.graph();
   if (operand == 0) {
-    const auto groups = normalizedGroups(graph, node);
+    const auto groups = normalizedGroups(sizes, node);
     if (!groups) return Shift::refused(kNoShape);
     if (extraOutputsUsed(graph, node)) return Shift::refused("its mean or deviation is used elsewhere");
     if (!pattern.coversGroupsOf(*groups))
@@ -165,9 +166,10 @@ ZeroMean batchNormZeroMean(const Graph& graph, const Node& node, int output, con
   if (!part) return ZeroMean::refused(kNoShape);
   return ZeroMean::of({{node.operands[0], pattern}, {node.operands.at(shift->operand), std::move(*part)}});
 }
-Shift batchNormShift(const Graph& graph, const Node& node, int operand, const Pattern& pattern) {
+Shift batchNormShift(SizeQuestion& sizes, const Node& node, int operand, const Pattern& pattern) {
+  const Graph& graph = sizes.graph();
   const auto shift = channelShift(graph, node);
-  if (!shift) return otherNormShift(graph, node, operand, pattern);
+  if (!shift) return otherNormShift(sizes, node, operand, pattern);
   if (operand == 0) return Shift::carried({{node.outputs[0], pattern}});
   if (static_cast<size_t>(operand) != shift->operand) return Shift::refused("the shifted values are a scale");
   auto wide = widenFromOperand(pattern, shift->shape, *shapeOf(graph, node.outputs[0]));
@@ -178,8 +180,9 @@ Shift batchNormShift(const Graph& graph, const Node& node, int operand, const Pa
 ZeroMean otherNormZeroMean(const Graph&, const Node&, int, const Pattern&) {
   return ZeroMean::refused("it normalizes over other channels than this norm");
 }
-Shift otherNormShift(const Graph& graph, const Node& node, int operand, const Pattern& pattern) {
-  const auto groups = operand == 0 ? normalizedGroups(graph, node) : std::nullopt;
+Shift otherNormShift(SizeQuestion& sizes, const Node& node, int operand, const Pattern& pattern) {
+  const Graph& graph = sizes.graph();
+  const auto groups = operand == 0 ? normalizedGroups(sizes, node) : std::nullopt;
   if (!groups) return Shift::refused("it reads the shifted values");
   if (extraOutputsUsed(graph, node)) return Shift::refused("its mean or deviation is used elsewhere");
   if (!pattern.coversGroupsOf(*groups)) return Shift::refused("it normalizes over more than the shift is constant on");
@@ -189,8 +192,8 @@ Shift otherNormShift(const Graph& graph, const Node& node, int operand, const Pa
 ZeroMean softmaxZeroMean(const Graph&, const Node&, int, const Pattern&) {
   return ZeroMean::refused("its output is positive");
 }
-Shift softmaxShift(const Graph& graph, const Node& node, int operand, const Pattern& pattern) {
-  const auto groups = operand == 0 ? normalizedGroups(graph, node) : std::nullopt;
+Shift softmaxShift(SizeQuestion& sizes, const Node& node, int operand, const Pattern& pattern) {
+  const auto groups = operand == 0 ? normalizedGroups(sizes, node) : std::nullopt;
   if (groups && pattern.coversGroupsOf(*groups)) return Shift::absorbed();
   return Shift::refused("it is a softmax over other values than the shift is constant on");
 }

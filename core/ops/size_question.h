@@ -30,6 +30,12 @@ class SizeQuestion {
   // The value has as many axes in every run: they follow from those of the inputs, which a file may leave open.
   bool hasRankOfProbe(graph::ValueId value);
   bool isFixedCut(const graph::Node& cut);
+  struct Joined {
+    std::vector<int64_t> starts;  // by operand of a concatenation, in the probe run; empty where a shape is missing
+    size_t fixed = 0;             // So many operands, from the first on, end at the same place in every run.
+  };
+  // Valid until the next call.
+  const Joined& joinedBy(const graph::Node& concat, size_t axis);
   // The node was added to the graph since: with a weight it may fix the sizes of what it reads.
   void added(const graph::Node& node);
 
@@ -57,6 +63,7 @@ class SizeQuestion {
   const graph::Graph& graph_;
   Answers lasting_, answers_;                        // answers_: of one question
   std::unordered_map<graph::ValueId, bool> ranked_;  // hasRankOfProbe
+  std::unordered_map<Axis, Joined, AxisHash> joined_;
   std::optional<bool> ranksDeclared_;
   std::optional<Axis> asker_;  // the question that is being answered
   int depth_ = 0, cutShort_ = 0;

@@ -10,7 +10,7 @@ using ops::Pattern;
 TEST(DemandIndex, numbersPairsInTheOrderInWhichTheyComeUp) {
   const Pattern rows = Pattern::fromFactors({{10, 0, 10, false}, {8, 0, 8, true}});
   const Pattern all = Pattern::fromFactors({{80, 0, 80, true}});
-  DemandIndex index(3);
+  DemandIndex index;
   EXPECT_EQ(index.number({2, rows}), 0);
   EXPECT_EQ(index.number({0, rows}), 1);
   EXPECT_EQ(index.number({2, all}), 2);

@@ -140,8 +140,7 @@ class Builder {
         restored_(restored),
         claims_(claims),
         tolerance_(graph, norms, restored),
-        addends_(graph, weights),
-        index_(graph.values.size()) {}
+        addends_(graph, weights) {}
 
   ClaimId claim(const Demand& demand) {
     const auto number = static_cast<size_t>(index_.number(demand));
@@ -206,12 +205,18 @@ class Builder {
     // "It must be 0 everywhere" is true of no other computed value.
     if (!pattern.sumsAnything() && !ops::makesZeros(node))
       return refuse(id, "it is an addend that is the same for all channels of the norm");
-    const ZeroMean answer = ops::opRow(node.kind).zeroMean(graph_, node, value.output, pattern);
+    const ZeroMean answer = ops::opRow(node.kind).zeroMean(tolerance_.sizes(), node, value.output, pattern);
     if (answer.verdict == ZeroMean::Verdict::Refused) return refuse(id, answer.reason);
     claims_[static_cast<size_t>(id)].kind =
         answer.verdict == ZeroMean::Verdict::Proven ? Claim::Kind::Proven : Claim::Kind::Derived;
     claims_[static_cast<size_t>(id)].needs.reserve(answer.needs.size());
-    for (const Demand& demand : answer.needs) need(id, demand, usesBetween(demand.value, value));
+    // A read by the node, or what one of its blocks returns.
+    const auto& blocks = node.blocks;
+    const auto isThrough = [&](const Use& use) {
+      return use.node == value.producer ||
+             (use.node == kNone && std::find(blocks.begin(), blocks.end(), use.block) != blocks.end());
+    };
+    for (const Demand& demand : answer.needs) need(id, demand, isThrough);
     for (const auto& members : answer.jointly) joint(id, members);
   }
 
@@ -264,42 +269,41 @@ class Builder {
         return refuse(id, "its shape changes from one pass of a loop to the next");
     }
     claims_[static_cast<size_t>(id)].kind = Claim::Kind::Derived;
-    need(id, {loop.operands.at(index + 1), pattern}, {Use{block.owner, static_cast<int>(index) + 1, kNone}});
-    need(id, {block.returns[index], pattern}, {Use{kNone, static_cast<int>(index), value.paramOf}});
+    const Use given{block.owner, static_cast<int>(index) + 1, kNone};
+    const Use returned{kNone, static_cast<int>(index), value.paramOf};
+    need(id, {loop.operands.at(index + 1), pattern}, [&](const Use& use) { return use == given; });
+    need(id, {block.returns[index], pattern}, [&](const Use& use) { return use == returned; });
   }
 
-  // Through which reads `source` reaches the node (or the blocks of the node) that makes `made`.
-  graph::Uses usesBetween(ValueId source, const graph::Value& made) const {
-    graph::Uses between;
-    const auto& blocks = graph_.node(made.producer).blocks;
-    for (const Use& use : graph_.value(source).uses) {
-      const bool returned = use.node == kNone && std::find(blocks.begin(), blocks.end(), use.block) != blocks.end();
-      if (use.node == made.producer || returned) between.push_back(use);
-    }
-    return between;
-  }
-
-  void need(ClaimId id, const Demand& demand, graph::Uses through) {
-    if (std::ranges::any_of(through, [&](const Use& use) { return restored_.contains(use); }))
-      return refuse(id, "its mean is given back where it is read");
-    const ClaimId target = claim(demand);
+  // isThrough: by this read the value reaches what the claim is about.
+  template <class IsThrough>
+  void need(ClaimId id, const Demand& demand, const IsThrough& isThrough) {
     // The tolerance itself shows whether the reads in between are tolerant: the target may not be expanded yet.
     const auto& readings = tolerance_.readings(demand.value, demand.pattern);
-    const bool tolerant = !through.empty() && std::all_of(readings.begin(), readings.end(), [&](const auto& reading) {
-      return reading.tolerant() || std::find(through.begin(), through.end(), reading.use) == through.end();
-    });
+    const auto& uses = graph_.value(demand.value).uses;
+    graph::Uses through;
+    bool tolerant = true;
+    for (size_t i = 0; i < uses.size(); ++i) {
+      if (!isThrough(uses[i])) continue;
+      if (restored_.contains(uses[i])) return refuse(id, "its mean is given back where it is read");
+      through.push_back(uses[i]);
+      tolerant = tolerant && readings[i].tolerant();
+    }
+    tolerant = tolerant && !through.empty();
+    const ClaimId target = claim(demand);
     claims_[static_cast<size_t>(id)].needs.push_back({target, tolerant, std::move(through)});
   }
 
-  void joint(ClaimId id, const std::vector<Demand>& members) {
-    for (const Demand& member : members) {
+  void joint(ClaimId id, const std::vector<Demand>& listed) {
+    const auto members = std::make_shared<const std::vector<Demand>>(listed);
+    for (const Demand& member : *members) {
       // Its own key: the same constant may also be needed on its own.
       const auto target = static_cast<ClaimId>(claims_.size());
       Claim fresh;
       fresh.kind = Claim::Kind::Joint;
       fresh.value = member.value;
       fresh.pattern = member.pattern;
-      fresh.joint = members;
+      fresh.members = members;
       fresh.tolerantUses = graph_.value(member.value).uses;
       fresh.reason = jointObstacle(id, member.value);
       if (!fresh.reason.empty()) fresh.kind = Claim::Kind::Refused;

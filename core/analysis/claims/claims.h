@@ -7,6 +7,8 @@
 // Thread: immutable after build(); concurrent reads are safe.
 #pragma once
 
+#include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -43,11 +45,14 @@ struct Claim {
   graph::Uses otherUses;     // reads that notice a shift with this pattern
   graph::Uses tolerantUses;  // reads that do not
   ops::Pattern pattern;
-  graph::NodeId otherNode = graph::kNone;  // who the first of otherUses is (kNone: a model output)
-  ShiftTolerance::Reason otherReason;      // why it notices; null if there is none
-  std::string reason;                      // Refused: why
-  std::vector<ops::Demand> joint;          // Joint: all members, this one included
+  graph::NodeId otherNode = graph::kNone;                   // who the first of otherUses is (kNone: a model output)
+  ShiftTolerance::Reason otherReason;                       // why it notices; null if there is none
+  std::string reason;                                       // Refused: why
+  std::shared_ptr<const std::vector<ops::Demand>> members;  // Joint: all of them, this one included; else null
 
+  [[nodiscard]] std::span<const ops::Demand> joint() const {
+    return members ? std::span<const ops::Demand>(*members) : std::span<const ops::Demand>();
+  }
   [[nodiscard]] bool tolerated() const { return otherUses.empty(); }
 };
 

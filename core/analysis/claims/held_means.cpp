@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <set>
+#include <span>
 
 #include "core/base/formatted.h"
 
@@ -118,8 +119,8 @@ class Judge {
     if (claim.kind == Claim::Kind::Refused) return claim.reason.empty() ? "nothing promises it" : claim.reason;
     if (!isOfWeight(claim)) return {};
     const auto& constant = graph_.constant(graph_.value(claim.value).constant);
-    std::vector<ops::Demand> parts = claim.joint;
-    if (parts.empty()) parts.push_back({claim.value, claim.pattern});
+    const ops::Demand own{claim.value, claim.pattern};
+    const auto parts = claim.joint().empty() ? std::span(&own, 1) : claim.joint();
     std::optional<Groups> all;
     for (const ops::Demand& part : parts) {
       const auto groups = groupsOf(graph_.constant(graph_.value(part.value).constant).view, part.pattern);

@@ -102,7 +102,7 @@ class PaperBacktrack {
 
   [[nodiscard]] bool restsOnJointConstants(const Claim& claim) const {
     return std::any_of(claim.needs.begin(), claim.needs.end(),
-                       [this](const Need& need) { return !claims_[need.claim].joint.empty(); });
+                       [this](const Need& need) { return !claims_[need.claim].joint().empty(); });
   }
 
   // A general linear layer: its weight and bias are constants, reached through permutations at most.

@@ -20,7 +20,7 @@ Pattern alongRows(const Shape& shape) {
 
 ShiftTolerance::ShiftTolerance(const graph::Graph& graph, const std::vector<LayerNorm>& norms,
                                const RestoredReads& restored)
-    : graph_(graph), restored_(restored), index_(graph.values.size()) {
+    : graph_(graph), restored_(restored), sizes_(graph) {
   constexpr size_t kUsualPerNorm = 16;
   entries_.reserve(kUsualPerNorm * norms.size());
   for (const LayerNorm& norm : norms) {
@@ -42,13 +42,13 @@ bool ShiftTolerance::isRestored(int shifted, const Use& use) const {
   return shape && !shape->empty() && index_.pattern(shifted).coversGroupsOf(alongRows(*shape));
 }
 
-Shift ShiftTolerance::shiftOf(int shifted, const Use& use) const {
+Shift ShiftTolerance::shiftOf(int shifted, const Use& use) {
   if (isRestored(shifted, use)) return Shift::absorbed();
   const Pattern& pattern = index_.pattern(shifted);
   if (use.node != kNone) {
     if (absorbedByNorm(shifted, use)) return Shift::absorbed();
     const auto& node = graph_.node(use.node);
-    return ops::opRow(node.kind).shift(graph_, node, use.operand, pattern);
+    return ops::opRow(node.kind).shift(sizes_, node, use.operand, pattern);
   }
   const auto owner = graph_.block(use.block).owner;
   if (owner == kNone) return Shift::refused("it is an output of the model");

@@ -3,7 +3,6 @@
 // Thread: one.
 #pragma once
 
-#include <deque>
 #include <memory>
 #include <set>
 #include <string>
@@ -14,38 +13,44 @@
 #include "core/base/small_vector.h"
 #include "core/graph/graph.h"
 #include "core/ops/rules.h"
+#include "core/ops/size_question.h"
 
 namespace normlens::analysis {
 
 // Numbers for the pairs of value and pattern that an analysis examines, in the order in which they first come up.
 class DemandIndex {
  public:
-  // Indexes demands on the values 0 to `values` - 1.
-  explicit DemandIndex(size_t values) : lastOf_(values, graph::kNone) {}
+  DemandIndex() = default;
+  DemandIndex(const DemandIndex&) = delete;
+  DemandIndex& operator=(const DemandIndex&) = delete;
+  ~DemandIndex() = default;
 
   // The pair's number: size() as it was before, if the pair is new.
   int number(const ops::Demand& demand) {
-    int& last = lastOf_[static_cast<size_t>(demand.value)];
-    for (int known = last; known != graph::kNone; known = pairs_[static_cast<size_t>(known)].before) {
-      if (pattern(known) == demand.pattern) return known;
-    }
-    pairs_.push_back({demand, last});
-    return last = static_cast<int>(pairs_.size()) - 1;
+    const auto [known, isNew] = numbers_.try_emplace(demand, static_cast<int>(pairs_.size()));
+    if (isNew) pairs_.push_back(&known->first);
+    return known->second;
   }
   [[nodiscard]] size_t size() const { return pairs_.size(); }
-  [[nodiscard]] graph::ValueId value(int number) const { return pairs_[static_cast<size_t>(number)].demand.value; }
+  [[nodiscard]] graph::ValueId value(int number) const { return pairs_[static_cast<size_t>(number)]->value; }
   // Stays where it is.
-  [[nodiscard]] const ops::Pattern& pattern(int number) const {
-    return pairs_[static_cast<size_t>(number)].demand.pattern;
-  }
+  [[nodiscard]] const ops::Pattern& pattern(int number) const { return pairs_[static_cast<size_t>(number)]->pattern; }
 
  private:
-  struct Pair {
-    ops::Demand demand;
-    int before;  // the last pair with the same value that came up earlier; kNone: none
+  // A value that hundreds of concatenations read has hundreds of patterns, and so has each concatenation.
+  struct Hash {
+    size_t operator()(const ops::Demand& demand) const {
+      constexpr size_t kOdd = 0x9e3779b97f4a7c15;
+      auto hash = static_cast<size_t>(demand.value);
+      for (const ops::Factor& factor : demand.pattern.factors) {
+        for (const int64_t number : {factor.size, factor.begin, factor.end, int64_t{factor.summed}})
+          hash = (hash ^ (hash >> 32U) ^ static_cast<size_t>(number)) * kOdd;
+      }
+      return hash ^ (hash >> 32U);
+    }
   };
-  std::deque<Pair> pairs_;
-  std::vector<int> lastOf_;  // by value
+  std::unordered_map<ops::Demand, int, Hash> numbers_;
+  std::vector<const ops::Demand*> pairs_;  // by number
 };
 
 // Reads that are given back the mean over the last axis of what they read, fold::RestoreMean: no shift that is the same
@@ -69,6 +74,8 @@ class ShiftTolerance {
     [[nodiscard]] bool tolerant() const { return notices == nullptr; }
   };
   using Readings = SmallVector<Reading, 2>;
+  // What has been found of other runs' sizes.
+  [[nodiscard]] ops::SizeQuestion& sizes() { return sizes_; }
   // By read of the value. Valid until the next call.
   [[nodiscard]] const Readings& readings(graph::ValueId value, const ops::Pattern& shift);
   // A shift of the value that these of its reads see.
@@ -97,7 +104,7 @@ class ShiftTolerance {
 
   Entry& at(int id) { return entries_[static_cast<size_t>(id)]; }
   void expand(int id);
-  ops::Shift shiftOf(int shifted, const graph::Use& use) const;
+  ops::Shift shiftOf(int shifted, const graph::Use& use);
   ops::Shift shiftOfReturned(int shifted, const graph::Node& owner, const graph::Use& use) const;
   bool absorbedByNorm(int shifted, const graph::Use& use) const;
   bool isRestored(int shifted, const graph::Use& use) const;
@@ -109,6 +116,7 @@ class ShiftTolerance {
   const graph::Graph& graph_;
   const RestoredReads& restored_;
   std::unordered_map<graph::NodeId, const LayerNorm*> asOne_;  // by member: norms that are looked at as one
+  ops::SizeQuestion sizes_;
   DemandIndex index_;
   std::vector<Entry> entries_;  // by number in the index
 };

@@ -12,6 +12,7 @@
 #include "core/analysis/norms/written_norms.h"
 #include "core/ops/axis_size.h"
 #include "core/ops/index_maps.h"
+#include "core/ops/size_question.h"
 
 namespace normlens::analysis {
 namespace {
@@ -155,11 +156,12 @@ bool areLastAxes(const std::vector<int64_t>& axes, size_t rank) {
 bool isOverKnownSizes(const Graph& graph, const LayerNorm& norm) {
   if (ops::shapeOf(graph, norm.input) == nullptr) return true;  // Nothing is known of it anyway.
   if (norm.type != NormType::LayerNorm) return isWithoutSpaceInEveryRun(graph, norm);
+  ops::SizeQuestion sizes(graph);
   return std::ranges::all_of(norm.members, [&](NodeId member) {
     const Node& node = graph.node(member);
     const bool takesMean =
         node.kind == OpKind::LayerNorm || node.kind == OpKind::RmsNorm || node.kind == OpKind::Reduce;
-    return !takesMean || graph::operandAt(node, 0) != norm.input || ops::areAxesAsProbed(graph, node, norm.axes);
+    return !takesMean || graph::operandAt(node, 0) != norm.input || ops::areAxesAsProbed(sizes, node, norm.axes);
   });
 }
 

@@ -60,13 +60,13 @@ namespace {
 // Joint claims come one per constant; the edit is made once, from the first.
 bool firstOfJoint(const Claims& claims, ClaimId id) {
   const Claim& claim = claims[id];
-  return claim.joint.front().value == claim.value && claim.joint.front().pattern == claim.pattern;
+  return claim.joint().front() == ops::Demand{claim.value, claim.pattern};
 }
 
 CenterConstant centerEdit(const graph::Graph& graph, const Claim& claim) {
   CenterConstant edit;
   if (claim.kind == Claim::Kind::Joint) {
-    for (const auto& member : claim.joint) {
+    for (const auto& member : claim.joint()) {
       edit.parts.push_back({graph.value(member.value).constant, member.pattern});
       const auto& uses = graph.value(member.value).uses;
       edit.uses.insert(edit.uses.end(), uses.begin(), uses.end());

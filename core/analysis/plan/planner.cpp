@@ -108,7 +108,8 @@ class Checker {
       centerings_[claim.value].push_back({claim.pattern, edit.uses, false});
       return;
     }
-    for (const auto& member : claim.joint) centerings_[member.value].push_back({member.pattern, edit.uses, true});
+    for (const auto& member : claim.joint())
+      centerings_[member.value].push_back({member.pattern, graph_.value(member.value).uses, true});
   }
 
   bool holdsAt(const Need& need) const {
