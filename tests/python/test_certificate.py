@@ -91,6 +91,23 @@ class Encoder(nn.Module):
         return self.head(self.norms[2](y) + self.norms[3](2 * y))
 
 
+class Places(nn.Module):
+    """As much of a table of positions as the input is long; a weight that lies turned; norms that are written out."""
+
+    def __init__(self):
+        super().__init__()
+        self.words, self.places = nn.Embedding(40, WIDTH), nn.Parameter(torch.randn(10, WIDTH))
+        self.turned = nn.Parameter(torch.randn(WIDTH, WIDTH))
+        self.head = nn.Linear(WIDTH, 7)
+
+    def forward(self, ids):
+        x = self.words(ids) + self.places[:ids.shape[1]]
+        centered = x - x.mean(-1, keepdim=True)
+        x = x + torch.tanh(centered * (1e-5 + centered.pow(2).mean(-1, keepdim=True)).pow(-0.5)) @ self.turned.t()
+        centered = x - x.mean(-1, keepdim=True)
+        return self.head(centered / torch.sqrt(1e-5 + centered.pow(2).mean(-1, keepdim=True)))
+
+
 class Rows(nn.Module):
     """Rows of features: a Gemm in ONNX, an addmm or linear in torch."""
 
@@ -113,7 +130,7 @@ class Joined(nn.Module):
         return self.head(self.norm(torch.cat([self.a(x), self.b(x)], -1)))
 
 
-EXAMPLES = {Text: torch.arange(12).reshape(2, 6), Image: torch.randn(2, 3, 16, 16), Encoder: torch.randn(2, 3, 8, 8),
+EXAMPLES = {Text: torch.arange(12).reshape(2, 6), Places: torch.arange(12).reshape(2, 6), Image: torch.randn(2, 3, 16, 16), Encoder: torch.randn(2, 3, 8, 8),
             Rows: torch.randn(4, WIDTH), Joined: torch.randn(2, 5, 6)}
 FORMATS = ("onnx", "dynamo.onnx", "pt2", "pt")
 
@@ -130,7 +147,7 @@ def fold(folder, model, form, *options):
         elif form == "pt":
             torch.jit.trace(module, example).save(source)
         elif form == "onnx":
-            torch.onnx.export(module, example, source, dynamo=False, input_names=["in"], dynamic_axes={"in": {0: "batch"}})
+            torch.onnx.export(module, example, source, dynamo=False, input_names=["in"], dynamic_axes={"in": {0: "batch", **({1: "length"} if model is Places else {})}})
         else:
             torch.onnx.export(module, example, source, dynamo=True, input_names=["in"])
     call = [package.ENGINE, "fold", source, "-o", target, "--quiet", "--policy", "all", *options]
@@ -337,6 +354,22 @@ class Broken(Folder):
                     tensor.CopyFrom(numpy_helper.from_array(array, tensor.name))
 
                 self.refused(text, change)
+
+    def test_a_row_that_only_longer_inputs_read(self):
+        folded = fold(self.folder, Places, "onnx", "--certificate", self.folder / "written.json")
+        certificate = json.loads((self.folder / "written.json").read_text())
+        self.assert_holds(folded, certificate, "2 norms hold")
+        loaded = onnx.load(folded)
+        tensor = next(t for t in loaded.graph.initializer if list(t.dims) == [10, WIDTH])
+        array = numpy_helper.to_array(tensor).copy()
+        array[9] += 1
+        tensor.CopyFrom(numpy_helper.from_array(array, tensor.name))
+        onnx.save(loaded, folded)
+        self.assert_refused(folded, certificates.signed(folded, certificate), "group 9 has a mean of")
+        for claim in certificate["claims"]:  # of the rows that the example reads
+            if claim["value"] == tensor.name:
+                claim["pattern"] = [[10, 0, 6, False], [WIDTH, 0, WIDTH, True]]
+        self.assert_refused(folded, certificate, "over other groups")
 
     def test_bytes_changed_after_the_hash(self):
         folded, certificate = self.copied()

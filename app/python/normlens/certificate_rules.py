@@ -263,7 +263,19 @@ class Rules:
         lists = [self.par(*item) for item in (("starts start", 1, 0), ("axes dim", 3, 0), ("steps step", 4, 1))]
         start, axis, step = (item[0] if isinstance(item, list) and len(item) == 1 else item for item in lists)
         need(isinstance(start, int) and isinstance(step, int) and step > 0, "it does not take one part")
-        return self.cut(labels, axis, start, step)
+        lead = labels.ndim - len(self.graph.shape(self.x) or labels.shape)
+        if lead > 0 and math.prod(labels.shape[:lead]) == 1:  # the file does not say how many axes its output has
+            labels = labels.reshape(labels.shape[lead:])
+        end = self.graph.ints.get(self.node.ins[2]) if self.node.op == "Slice" else self.node.arg.get("end", 0)
+        return self.cut(labels, axis, start, step) if end is not None else self.any_part(labels, axis)
+
+    def any_part(self, labels, axis):
+        """The labels of an operand of which these are a part whose end is computed: another run may take all of it."""
+        axis = self.axis(axis, labels.ndim)
+        self.apart(labels, axis)
+        row = common_row(np.moveaxis(labels, axis, 0).reshape(labels.shape[axis], -1), "the file does not say which part it is")
+        whole = each(row, self.count(self.x) // row.size).reshape(-1, *labels.shape[:axis], *labels.shape[axis + 1:])
+        return [(self.x, np.moveaxis(whole, 0, axis))]
 
     def split(self, labels):
         axis, place = self.axis(self.par("axis dim", 99, 0), labels.ndim), self.node.outs.index(self.value)

@@ -142,7 +142,12 @@ class Graph:
         return node, node and node.rule
 
     def shape(self, value):
-        return self.shapes.get(value) if isinstance(value, str) else []
+        if value in self.shapes or not isinstance(value, str):
+            return self.shapes.get(value, [])
+        node, rule = self.maker(value)
+        held = self.shapes.get(node.ins[0]) if rule == "permute" else None  # a turned weight
+        order = node.arg.get("perm", range(len(held))[::-1]) if held else []
+        return [held[i] for i in order] if held and sorted(order) == list(range(len(held))) else None
 
     def number(self, value):
         """A number, or the constant that holds a single one; None for other values."""
@@ -216,10 +221,13 @@ class Graph:
     def square_mean(self, x, scale, divides, rank):
         """The axes of mean(x ** 2) if scale is 1 / sqrt(mean(x ** 2) + eps), or its inverse where it divides."""
         root, rule = self.maker(scale)
+        if rule == "-pow" and [self.number(value) for value in root.ins[1:]] == [-0.5]:
+            rule = "-rsqrt"
         if rule == "-inverse" and not divides:
             (root, rule), divides = self.maker(root.ins[0]), True
         total, adds = self.maker(root.ins[0] if rule == ("-sqrt" if divides else "-rsqrt") else None)
-        mean, means = self.maker(total.ins[0] if adds == "add" and "dd" in total.op and self.number(total.ins[1]) else None)
+        terms = total.ins if adds == "add" and "dd" in total.op else []
+        mean, means = self.maker(next((value for value, eps in zip(terms, terms[::-1]) if self.number(eps)), None))
         square, rule = self.maker(mean.ins[0] if means == "-mean" else None)
         by_power = rule == "-pow" and square.ins[:1] == [x] and [self.number(value) for value in square.ins[1:]] == [2]
         by_product = rule == "mul" and square.ins == [x, x] and "iv" not in square.op
