@@ -108,14 +108,13 @@ TEST_F(WorkerEnd, AWatchWithinAnotherIsThatOne) {
   EXPECT_EQ(outcome.end.status, 0);
 }
 
+int ignoringItsEnd(Confinement) {
+  std::signal(SIGTERM, SIG_IGN);
+  for (;;) ::pause();
+}
+
 TEST_F(WorkerEnd, ComesWhenItIsStopped) {
-  const Outcome outcome = run(
-      [](Confinement) {
-        std::signal(SIGTERM, SIG_IGN);
-        for (;;) ::pause();
-        return 0;
-      },
-      {}, 200ms);
+  const Outcome outcome = run(ignoringItsEnd, {}, 200ms);
   EXPECT_EQ(outcome.end.error.code, ErrorCode::Cancelled);
   EXPECT_LT(outcome.took, 2s);
 }
@@ -139,13 +138,7 @@ TEST_F(WorkerEnd, IsSeenWhereSigchldIsIgnored) {
   const auto before = std::signal(SIGCHLD, SIG_IGN);
   EXPECT_EQ(run([](Confinement) { return 3; }).end.status, 3);
   const Outcome exited = run([](Confinement) -> int { ::_exit(0); });
-  const Outcome stopped = run(
-      [](Confinement) {
-        std::signal(SIGTERM, SIG_IGN);
-        for (;;) ::pause();
-        return 0;
-      },
-      {}, 200ms);
+  const Outcome stopped = run(ignoringItsEnd, {}, 200ms);
   std::signal(SIGCHLD, before);
   EXPECT_EQ(exited.end.error.message, "a library or the model ended the process");
   EXPECT_EQ(stopped.end.error.code, ErrorCode::Cancelled);

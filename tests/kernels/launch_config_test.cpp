@@ -73,18 +73,12 @@ void checkPath(const RowShape& shape, const LaunchConfig& config, const DeviceLi
       EXPECT_EQ(config.sharedBytes, shape.width * shape.elementBytes);
       EXPECT_LE(config.sharedBytes, limits.sharedBytes);
       break;
-    case Path::Split:
-      EXPECT_EQ(config.lanes, kThreadsOfChunks);
-      EXPECT_GE(held, config.chunkWidth);
-      EXPECT_EQ(config.chunkWidth % config.vector, 0);
-      EXPECT_GE(config.chunks * config.chunkWidth, shape.width);
-      EXPECT_LT((config.chunks - 1) * config.chunkWidth, shape.width) << "the last chunk is empty";
-      checkItems(shape, config);
-      break;
     case Path::Cluster:
       EXPECT_LE(config.chunks, limits.clusterBlocks);
       EXPECT_GT(config.vector, 1);
       EXPECT_EQ(config.blocks % config.chunks, 0);
+      [[fallthrough]];
+    case Path::Split:
       EXPECT_EQ(config.lanes, kThreadsOfChunks);
       EXPECT_GE(held, config.chunkWidth);
       EXPECT_EQ(config.chunkWidth % config.vector, 0);
