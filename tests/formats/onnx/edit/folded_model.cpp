@@ -57,6 +57,25 @@ void expectSound(const Folded& folded, size_t norms) {
   EXPECT_LT(folded.difference, 1e-5);
 }
 
+EditedFile editedFile(const ModelProto& model, const EditOfNorms& edit,
+                      const std::vector<std::vector<graph::Shape>>& inputs, double tolerance) {
+  const auto opened = openedModel(model);
+  must(opened->probe(drawn(inputs.front(), 1), {}));
+  const auto norms = analysis::findNorms(opened->graph());
+  const auto result = must(edit(*opened, norms));
+  const auto twin = must(opened->toFloat64());
+  const auto editedTwin = must(edit(asOnnx(*twin), norms));
+  EXPECT_EQ(editedTwin.fused, result.fused) << "the copy in double stands for the model";
+  if (!result.model) return {model, opsOf(model.graph()), {}};
+  for (const auto& shapes : inputs) {
+    EXPECT_LT(differenceOf(*opened, *result.model, drawn(shapes, 2)), tolerance);
+    EXPECT_LT(differenceOf(*twin, *editedTwin.model, drawn(shapes, 3)), 1e-12);
+  }
+  EditedFile out{wholeModel(asOnnx(*result.model).source()), "", result.fused};
+  out.ops = opsOf(out.model.graph());
+  return out;
+}
+
 ModelProto decomposed(int opset) {
   ModelProto model = modelFromText(R"(
     <ir_version: 8, opset_import: ["" : 14]>

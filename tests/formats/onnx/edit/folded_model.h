@@ -1,7 +1,9 @@
 // A small model folded, joined or fused, and how far it is from what it was.
 #pragma once
 
+#include <functional>
 #include <string>
+#include <vector>
 
 #include "core/analysis/plan/planner.h"
 #include "tests/formats/onnx/onnx_fixture.h"
@@ -28,6 +30,16 @@ Folded foldText(const ModelProto& model, NormFlavour flavour, analysis::Policy p
                 size_t largeBytes = 1024, const std::string& centered = "");
 // So many norms are folded, the checker is content, and the outputs are the same.
 void expectSound(const Folded& folded, size_t norms);
+
+struct EditedFile {
+  ModelProto model;
+  std::string ops;
+  std::vector<std::string> names;  // of the norms
+};
+using EditOfNorms = std::function<Result<FusedModel>(const OnnxModel&, const analysis::Norms&)>;
+// Probed at the first shapes; compared there and at the others, in double and in ONNX Runtime's own kernels.
+EditedFile editedFile(const ModelProto& model, const EditOfNorms& edit,
+                      const std::vector<std::vector<graph::Shape>>& inputs, double tolerance);
 
 // x W -> LN -> y with the norm written out in ops.
 ModelProto decomposed(int opset);

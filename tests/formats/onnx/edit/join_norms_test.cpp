@@ -8,31 +8,9 @@
 namespace normlens::formats::onnx {
 namespace {
 
-constexpr double kExact = 1e-12, kFloat32 = 1e-5;
-
-struct Joined {
-  ModelProto model;
-  std::string ops;
-  std::vector<std::string> names;
-};
-
-// Compared at two sizes, in double and in ONNX Runtime's own kernels.
-Joined join(const ModelProto& model, double tolerance = kFloat32) {
-  const auto opened = openedModel(model);
-  must(opened->probe(drawn({{2, 3, 8}}, 1), {}));
-  const auto norms = analysis::findNorms(opened->graph());
-  const auto result = must(opened->joinNorms(norms, {}));
-  const auto twin = must(opened->toFloat64());
-  const auto joinedTwin = must(dynamic_cast<const OnnxModel&>(*twin).joinNorms(norms, {}));
-  EXPECT_EQ(joinedTwin.fused, result.fused) << "the copy in double stands for the model";
-  if (result.fused.empty()) return {model, opsOf(model.graph()), {}};
-  for (const graph::Shape& shape : {graph::Shape{2, 3, 8}, graph::Shape{4, 5, 8}}) {
-    EXPECT_LT(differenceOf(*opened, *result.model, drawn({shape}, 2)), tolerance);
-    EXPECT_LT(differenceOf(*twin, *joinedTwin.model, drawn({shape}, 3)), kExact);
-  }
-  Joined out{wholeModel(dynamic_cast<const OnnxModel&>(*result.model).source()), "", result.fused};
-  out.ops = opsOf(out.model.graph());
-  return out;
+EditedFile join(const ModelProto& model, double tolerance = 1e-5) {
+  const auto edit = [](const OnnxModel& of, const analysis::Norms& norms) { return of.joinNorms(norms, {}); };
+  return editedFile(model, edit, {{{2, 3, 8}}, {{4, 5, 8}}}, tolerance);
 }
 
 // h has 6 features; `body` goes on from it to y.
@@ -58,7 +36,7 @@ const std::string kLayer = "mean = ReduceMean <axes = [-1]> (h) c = Sub(h, mean)
 const std::string kRms = "c = Identity(h)" + kSquare + "n = Div(c, root) [norm] y = Mul(gamma, n)";
 
 TEST(JoinNorms, ALayerNorm) {
-  const Joined joined = join(withBody(kLayer, 17));
+  const EditedFile joined = join(withBody(kLayer, 17));
   EXPECT_EQ(joined.ops, "MatMul,LayerNormalization");
   EXPECT_EQ(joined.names, std::vector<std::string>{"norm"});
   const NodeProto& node = joined.model.graph().node(1);
@@ -70,7 +48,7 @@ TEST(JoinNorms, ALayerNorm) {
 }
 
 TEST(JoinNorms, ALayerNormInAnOpsetThatHasNoOperatorForIt) {
-  const Joined joined = join(withBody(kLayer, 14));
+  const EditedFile joined = join(withBody(kLayer, 14));
   EXPECT_EQ(joined.ops, "MatMul,LayerNormalization");
   EXPECT_EQ(joined.model.opset_import(0).version(), 17);
   EXPECT_EQ(joined.model.ir_version(), 8);
@@ -85,7 +63,7 @@ TEST(JoinNorms, GammaAndBetaWithAxesOfOneInFront) {
     dims.Clear();
     for (const int64_t size : {1, 1, 6}) dims.Add(size);
   }
-  const Joined joined = join(model);
+  const EditedFile joined = join(model);
   EXPECT_EQ(joined.ops, "MatMul,LayerNormalization");
   EXPECT_EQ(checkerSays(joined.model), "");
   ASSERT_EQ(joined.model.graph().initializer_size(), 3);
@@ -93,7 +71,7 @@ TEST(JoinNorms, GammaAndBetaWithAxesOfOneInFront) {
     EXPECT_EQ(joined.model.graph().initializer(i).dims_size(), 1);
     EXPECT_EQ(joined.model.graph().initializer(i).name(), joined.model.graph().node(1).input(i));
   }
-  const Joined old = join([&] {
+  const EditedFile old = join([&] {
     ModelProto early = model;
     early.set_ir_version(3);
     for (const auto& tensor : model.graph().initializer()) {
@@ -109,7 +87,7 @@ TEST(JoinNorms, GammaAndBetaWithAxesOfOneInFront) {
 }
 
 TEST(JoinNorms, AnRmsNorm) {
-  const Joined old = join(withBody(kRms, 17));
+  const EditedFile old = join(withBody(kRms, 17));
   EXPECT_EQ(old.ops, "MatMul,Identity,SimplifiedLayerNormalization");
   EXPECT_EQ(old.names, std::vector<std::string>{"norm"});
 }
@@ -127,7 +105,7 @@ TEST(JoinNorms, AnRmsNormInAnOpsetThatHasIt) {
     y = Mul(n, gamma))",
                               23);
   model.set_ir_version(11);
-  const Joined joined = join(model);
+  const EditedFile joined = join(model);
   EXPECT_EQ(joined.ops, "MatMul,RMSNormalization");
   EXPECT_EQ(checkerSays(joined.model), "");
 }
@@ -168,7 +146,7 @@ TEST(JoinNorms, InsideAFunction) {
                                      (layer ? kLayer : kRms) + "}");
     addTensor(model, "w", {8, 6}, 1);
     for (const char* name : {"gamma", "beta"}) addTensor(model, name, {6}, name[0]);
-    const Joined joined = join(model);
+    const EditedFile joined = join(model);
     EXPECT_EQ(joined.names.size(), layer ? 1U : 0U);
     ASSERT_EQ(joined.model.functions_size(), 1);
     if (!layer) continue;
