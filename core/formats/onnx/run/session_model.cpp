@@ -8,6 +8,7 @@
 #include <set>
 #include <string_view>
 
+#include "core/base/machine.h"
 #include "core/formats/onnx/float64/element_types.h"
 #include "core/formats/onnx/float64/float64_ops.h"
 #include "core/formats/onnx/run/stand_ins.h"
@@ -121,10 +122,16 @@ bool swapsTwoAxes(const NodeProto& node) {
 }
 
 // A head that is tied to a table is exported as a product with its Transpose: a copy of the whole table in each run.
-// One of a larger table goes with the run: a proof in sections is made where memory is short.
-constexpr int64_t kMostTransposed = int64_t{160} << 20;  // bytes
+// It is kept where four of them, in both types of a proof, take a fifth of the memory: a proof in sections is made
+// where memory is short.
+int64_t mostTransposed() {
+  constexpr int64_t kShare = 20;
+  const auto all = memoryLimit() ? memoryLimit() : availableMemory();
+  return all.value_or(0) / kShare;
+}
 
 void transposeWeights(SessionModel& model, MadeTensors& tensors) {
+  const int64_t most = mostTransposed();
   GraphProto& graph = *model.proto.mutable_graph();
   std::set<std::string> ports;  // what a caller may give, and gets
   for (const auto* list : {&graph.input(), &graph.output()}) {
@@ -135,7 +142,7 @@ void transposeWeights(SessionModel& model, MadeTensors& tensors) {
     if (!swapsTwoAxes(node) || ports.contains(node.input(0)) || ports.contains(node.output(0))) return true;
     const auto weight = weights->find(node.input(0));
     if (weight == weights->end() || !isLargeFloat(weight->second.view)) return true;
-    if (graph::byteCount(weight->second.view) > kMostTransposed) return true;
+    if (graph::byteCount(weight->second.view) > most) return true;
     graph::TensorView turned = weight->second.view;
     if (turned.shape.size() != 2) return true;
     std::swap(turned.shape[0], turned.shape[1]);
