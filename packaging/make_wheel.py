@@ -35,7 +35,7 @@ PLUGINS = (
     "wayland-decoration-client/libbradient.so",
     "wayland-shell-integration/libxdg-shell.so",
 )
-COMPILED_IN = ("fonts-inter", "libboost-dev", "libcli11-dev", "libexpected-dev", "nlohmann-json3-dev")
+COMPILED_IN = ("fonts-inter", "libboost-dev", "libcli11-dev", "libexpected-dev", "libxxhash-dev", "nlohmann-json3-dev")
 COMPILED_IN_OF_PYPI = ("onnx", "onnxruntime", "torch")  # onnx whole, of the others what their headers define
 FONTS = ("Inter-Regular.otf", "Inter-Medium.otf", "Inter-SemiBold.otf", "Inter-Bold.otf", "Inter-Italic.otf")
 # The system's own: a copy beside another's would not do, or each system that Python runs on has it.

@@ -31,6 +31,8 @@ struct LayerNorm;
 
 namespace normlens::formats {
 
+enum class HashKind : uint8_t;  // file/file_hash.h
+
 class Model;
 
 // A model in sections: cut at values of its main graph, each section a model of its own, so that what is larger than
@@ -120,11 +122,11 @@ class Model {
   virtual ~Model() = default;
 
   [[nodiscard]] virtual const ModelFacts& facts() const = 0;
-  // SHA-256 of the file it was opened from, as it was then, and of the data files beside it, one after another in the
-  // order of their names: what `cat model.onnx model.onnx.data | sha256sum` prints. Takes a second for a gigabyte or
-  // two. goOn is called before each piece (nullptr: never) and may wait; false ends it. Empty then, and when a file
-  // cannot be read any more.
-  [[nodiscard]] virtual std::string fileSha256(const std::function<bool()>& goOn) const = 0;
+  // Hash of the file it was opened from, as it was then, and of the data files beside it, one after another in the
+  // order of their names: what `cat model.onnx model.onnx.data | xxh128sum` or `| sha256sum` prints. SHA-256 takes a
+  // second for a gigabyte or two. goOn is called before each piece (nullptr: never) and may wait; false ends it. Empty
+  // then, and when a file cannot be read any more.
+  [[nodiscard]] virtual std::string fileHash(HashKind kind, const std::function<bool()>& goOn) const = 0;
   // Structure; shapes and dtypes of all values once probe() has succeeded.
   [[nodiscard]] virtual const graph::Graph& graph() const = 0;
   // The arrays that a run takes, in order. TorchScript: what tuples, lists and dicts hold, each by a name of its own

@@ -257,6 +257,7 @@ Result<protocol::FoldResult> Service::fold(const protocol::FoldParams& params, c
   state_->foldParams = params;
   state_->foldOk = false;
   if (params.verify) {
+    if (state_->model->takesAnnotations()) state_->hash->keepSha256();
     ASSIGN_OR_RETURN(const auto verification, state_->verify(foldPlan, task));
     if (carries && verification.exact == false) return withoutCarriedMeans(whyNotProved(verification, "folded"));
     result.verify = describeVerification(verification);
@@ -291,6 +292,7 @@ Result<protocol::ExportResult> Service::exportTo(const protocol::ExportParams& p
                 {"export it all the same", HintKey::Force});
   }
   state_->folded->annotate(state_->history(), state_->lateHash());
+  state_->hash->awaitKept();
   task.report("writing " + path.filename().string());
   const Stopwatch watch;
   if (auto status = state_->folded->save(path, task); !status) {
@@ -317,8 +319,11 @@ Status Service::usePlanFile(const std::filesystem::path& path) {
   const auto text = files::readSmall(path, kMostBytes);
   if (!text)
     return fail(ErrorCode::Unreadable, "the plan " + path.string() + " cannot be read: " + std::strerror(text.error()));
-  ASSIGN_OR_RETURN(const auto sha256, state_->hash->get());
-  auto plan = planFromJson(*text, state_->model->graph(), state_->layerNorms(), state_->planSource(sha256));
+  const auto sourceBy = [&](formats::HashKind kind) {
+    const auto ofFile = kind == formats::HashKind::Xxh3 ? state_->hash->get() : state_->hash->sha256();
+    return ofFile.map([&](const std::string& hash) { return state_->planSource(hash); });
+  };
+  auto plan = planFromJson(*text, state_->model->graph(), state_->layerNorms(), sourceBy);
   if (!plan) return fail(plan.error().code, path.string() + ": " + plan.error().message, plan.error().hint);
   state_->plans->use(std::move(*plan));
   return {};
@@ -327,9 +332,9 @@ Status Service::usePlanFile(const std::filesystem::path& path) {
 Result<std::string> Service::planText() const {
   RETURN_IF_ERROR(state_->needAnalysis());
   if (!state_->folded) return fail(ErrorCode::Usage, "nothing has been folded yet", "fold first");
-  return state_->hash->get().map([&](const std::string& sha256) {
+  return state_->hash->get().map([&](const std::string& ofFile) {
     return planToJson(toFoldPlan(state_->plan), state_->model->graph(), state_->layerNorms(),
-                      state_->planSource(sha256));
+                      state_->planSource(ofFile));
   });
 }
 
@@ -342,7 +347,7 @@ Status Service::savePlanFile(const std::filesystem::path& path) const {
 }
 
 std::string Service::sourceSha256() const {
-  return state_->hash ? state_->hash->get().value_or(std::string()) : std::string();
+  return state_->hash ? state_->hash->sha256().value_or(std::string()) : std::string();
 }
 
 Result<Narrowing> Service::narrowStreams(const protocol::PlanParams& params, const NarrowOptions& options,

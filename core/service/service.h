@@ -139,14 +139,14 @@ class Service {
   // has been folded yet, either model fails.
   [[nodiscard]] Result<std::vector<run::NormRange>> normRanges(std::string_view target, const Task& task) const;
 
-  // A plan from a file (--plan) instead of the planner's own; its SHA-256 must be the open model's.
+  // A plan from a file (--plan) instead of the planner's own; it must be for the open model's file.
   [[nodiscard]] Status usePlanFile(const std::filesystem::path& path);
   // Returns the plan of the last fold, as usePlanFile() takes it.
   [[nodiscard]] Result<std::string> planText() const;
   // The same as a file; never over the open model, and complete or not at all.
   [[nodiscard]] Status savePlanFile(const std::filesystem::path& path) const;
 
-  // Returns the hash of the open model, as Model::fileSha256 has it; empty where no model is open.
+  // Returns the SHA-256 of the open model, as Model::fileHash has it; empty where no model is open.
   [[nodiscard]] std::string sourceSha256() const;
   [[nodiscard]] const formats::Model* model() const;
   // Returns the inputs that the last analyze() ran the model with.

@@ -20,6 +20,7 @@
 #include "core/base/result.h"
 #include "core/base/stopwatch.h"
 #include "core/base/task.h"
+#include "core/formats/file/file_hash.h"
 #include "core/formats/formats.h"
 #include "core/formats/model.h"
 #include "core/graph/queries.h"
@@ -37,15 +38,16 @@
 
 namespace normlens::service {
 
-// The SHA-256 of the opened file, found beside other work: reading a large file again takes as long as folding it.
+// The hash by which the opened file is known, found beside other work: it reads the whole file again.
 // Thread: one caller; the hashing has a thread of its own, which the destructor ends.
 class SourceHash {
  public:
-  static constexpr size_t kHexDigits = 64;
+  static constexpr size_t kHexDigits = 32;
 
   explicit SourceHash(const formats::Model& model) : model_(model) {}  // which outlives this object
   ~SourceHash() {
     worker_.request_stop();
+    sealing_.request_stop();
     setResting(false);
   }
   SourceHash(const SourceHash&) = delete;
@@ -54,12 +56,16 @@ class SourceHash {
   // Starts the hashing where it has not been started.
   void start() {
     if (worker_.joinable()) return;
-    worker_ = std::jthread([this](const std::stop_token& stop) {
-      found_.set_value(model_.fileSha256([&] {
-        resting_.wait(true);
-        return !stop.stop_requested();
-      }));
-    });
+    worker_ = std::jthread([this](const std::stop_token& stop) { found_.set_value(find(HashKind::Xxh3, stop)); });
+  }
+  // Has the model keep its SHA-256, with which it compares a file that was touched before it writes.
+  void keepSha256() {
+    if (std::exchange(isKept_, true)) return;
+    sealing_ = std::jthread([this](const std::stop_token& stop) { find(HashKind::Sha256, stop); });
+  }
+  // Waits until it has it.
+  void awaitKept() {
+    if (sealing_.joinable()) sealing_.join();
   }
   // The hashing rests while one of these lives, for work that the memory's speed bounds.
   class Rest {
@@ -75,14 +81,26 @@ class SourceHash {
   // Waits for it. Errors: Unreadable when a file cannot be read any more; Cancelled.
   [[nodiscard]] Result<std::string> get(const Task& task = {}) {
     start();
-    while (sha256_.wait_for(std::chrono::milliseconds(50)) != std::future_status::ready) {
+    while (hash_.wait_for(std::chrono::milliseconds(50)) != std::future_status::ready) {
       RETURN_IF_ERROR(task.check());
     }
-    if (!sha256_.get().empty()) return sha256_.get();
-    return fail(ErrorCode::Unreadable, model_.facts().path.string() + " cannot be read any more");
+    return known(hash_.get());
   }
+  // The same of the SHA-256, found now.
+  [[nodiscard]] Result<std::string> sha256() const { return known(model_.fileHash(HashKind::Sha256, nullptr)); }
 
  private:
+  using HashKind = formats::HashKind;
+  std::string find(HashKind kind, const std::stop_token& stop) {
+    return model_.fileHash(kind, [&] {
+      resting_.wait(true);
+      return !stop.stop_requested();
+    });
+  }
+  [[nodiscard]] Result<std::string> known(std::string hash) const {
+    if (!hash.empty()) return hash;
+    return fail(ErrorCode::Unreadable, model_.facts().path.string() + " cannot be read any more");
+  }
   void setResting(bool resting) {
     resting_ = resting;
     resting_.notify_all();
@@ -91,8 +109,9 @@ class SourceHash {
   const formats::Model& model_;
   std::atomic<bool> resting_ = false;
   std::promise<std::string> found_;
-  std::shared_future<std::string> sha256_ = found_.get_future();
-  std::jthread worker_;
+  std::shared_future<std::string> hash_ = found_.get_future();
+  bool isKept_ = false;
+  std::jthread worker_, sealing_;
 };
 
 struct Service::State {
@@ -214,8 +233,8 @@ struct Service::State {
   }
 
   // Returns what a plan is made for: the file, and which of its models where one was chosen.
-  [[nodiscard]] std::string planSource(const std::string& sha256) const {
-    return besides.model.empty() ? sha256 : sha256 + " " + besides.model;
+  [[nodiscard]] std::string planSource(const std::string& ofFile) const {
+    return besides.model.empty() ? ofFile : ofFile + " " + besides.model;
   }
 
   [[nodiscard]] protocol::PlanInfo describe(const PricedPlan& planned) const {
@@ -278,15 +297,15 @@ struct Service::State {
   // Returns the record of its making for the exported file. A format without a place for it only uses it to distinguish
   // one fold from another, and the opened file need not be hashed for it.
   [[nodiscard]] std::map<std::string, std::string> history() const {
-    const std::string sha256 = lateHash().standIn;
+    const std::string source = lateHash().standIn;
     const std::string summary = std::to_string(plan.folded.size()) + " of " + std::to_string(layerNorms().size()) +
                                 " LayerNorms folded, policy " + nameOf(plan.policy) + ", norms " +
                                 std::string(formats::normFlavourName(flavour));
     std::map<std::string, std::string> texts{
         {"normlens.version", NORMLENS_VERSION},
-        {"normlens.source_sha256", sha256},
+        {"normlens.source_xxh3", source},
         {"normlens.summary", summary},
-        {"normlens.plan", planToJson(toFoldPlan(plan), model->graph(), layerNorms(), sha256)}};
+        {"normlens.plan", planToJson(toFoldPlan(plan), model->graph(), layerNorms(), source)}};
     texts.merge(conditionTexts());
     return texts;
   }

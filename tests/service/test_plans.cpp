@@ -176,10 +176,13 @@ constexpr const char* kModel = R"(graph {
   return %y
 })";
 
+// Returns what the model's file is known by: each kind of hash finds "abc" in it.
+std::string abc(formats::HashKind) { return "abc"; }
+
 struct Planned {
   [[nodiscard]] std::string text() const { return planToJson(plan, graph, norms, "abc"); }
   [[nodiscard]] Result<fold::FoldPlan> read(const std::string& text) const {
-    return planFromJson(text, graph, norms, "abc");
+    return planFromJson(text, graph, norms, abc);
   }
 
   graph::Graph graph;
@@ -261,7 +264,24 @@ TEST(PlanFile, messagesAreOneLine) {
 
 TEST(PlanFile, anotherModelIsRefused) {
   const Planned made = planned();
-  EXPECT_EQ(failureOf(planFromJson(made.text(), made.graph, made.norms, "def")).code, ErrorCode::BadInput);
+  const auto def = [](formats::HashKind) { return std::string("def"); };
+  EXPECT_EQ(failureOf(planFromJson(made.text(), made.graph, made.norms, def)).code, ErrorCode::BadInput);
+}
+
+// Plans of earlier versions know their file by its SHA-256.
+TEST(PlanFile, isReadByTheHashThatItWasMadeWith) {
+  using formats::HashKind;
+  const Planned made = planned();
+  const std::string text = made.text(), name = "model_xxh3";
+  const auto only = [](HashKind wanted) {
+    return [wanted](HashKind kind) { return std::string(kind == wanted ? "abc" : "other"); };
+  };
+  EXPECT_TRUE(planFromJson(text, made.graph, made.norms, only(HashKind::Xxh3)));
+  EXPECT_FALSE(planFromJson(text, made.graph, made.norms, only(HashKind::Sha256)));
+  std::string old = text;
+  old.replace(old.find(name), name.size(), "model_sha256");
+  EXPECT_TRUE(planFromJson(old, made.graph, made.norms, only(HashKind::Sha256)));
+  EXPECT_FALSE(planFromJson(old, made.graph, made.norms, only(HashKind::Xxh3)));
 }
 
 TEST(PlanFile, nonsenseIsRefusedInOneSentence) {
@@ -337,12 +357,11 @@ TEST(PlanFile, aCenteringAtRunTimeTakesTheSizesOfNow) {
   std::string model = kModel;
   for (size_t at = 0; (at = model.find("2, 5, 8", at)) != std::string::npos;) model.replace(at, 7, "3, 7, 8");
   const graph::Graph other = graph::parsed(model);
-  const auto read = must(planFromJson(made.text(), other, made.norms, "abc"));
+  const auto read = must(planFromJson(made.text(), other, made.norms, abc));
   made.plan = read;
   EXPECT_EQ(first<fold::InsertCentering>(made).pattern.text(), "(21)(8 sum)");
   first<fold::InsertCentering>(made).pattern = *ops::Pattern::parse("(10)(9 sum)");
-  const Error misfit =
-      failureOf(planFromJson(planToJson(made.plan, other, made.norms, "abc"), other, made.norms, "abc"));
+  const Error misfit = failureOf(planFromJson(planToJson(made.plan, other, made.norms, "abc"), other, made.norms, abc));
   EXPECT_EQ(misfit.code, ErrorCode::BadInput);
   EXPECT_NE(misfit.message.find("other input sizes"), std::string::npos) << misfit.message;
 }

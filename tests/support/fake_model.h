@@ -80,7 +80,7 @@ class FakeModel final : public formats::Model {
   }
 
   [[nodiscard]] const formats::ModelFacts& facts() const override { return facts_; }
-  std::string fileSha256(const std::function<bool()>& /*goOn*/) const override { return sha256_; }
+  std::string fileHash(formats::HashKind, const std::function<bool()>& /*goOn*/) const override { return hash_; }
   [[nodiscard]] const graph::Graph& graph() const override { return graph_; }
   [[nodiscard]] Result<std::vector<formats::InputSpec>> inferInputs(formats::InputsFor) const override {
     formats::InputSpec spec;
@@ -303,7 +303,7 @@ class FakeModel final : public formats::Model {
   bool folded_ = false;
   double nudge_ = 0, off_ = 0;
   formats::ModelFacts facts_;
-  std::string sha256_;
+  std::string hash_;
   graph::Graph graph_;
   std::vector<double> weight_;
 };

@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <unordered_map>
 
-#include "core/formats/file/sha256.h"
+#include "core/formats/file/file_hash.h"
 
 namespace normlens::service {
 namespace {

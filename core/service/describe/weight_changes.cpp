@@ -12,7 +12,7 @@
 
 #include "core/analysis/claims/shifts.h"
 #include "core/fold/edited_weight.h"
-#include "core/formats/file/sha256.h"
+#include "core/formats/file/file_hash.h"
 #include "core/run/compare/ulp.h"
 #include "core/run/tensor_parts.h"
 #include "core/run/tensors.h"

@@ -362,24 +362,27 @@ std::optional<ops::Pattern> refitted(const ops::Pattern& pattern, const graph::S
 }
 
 std::string planToJson(const fold::FoldPlan& plan, const Graph& graph, const std::vector<analysis::LayerNorm>& norms,
-                       const std::string& sha256) {
+                       const std::string& xxh3) {
   json edits = json::array();
   for (const auto& edit : plan.edits) {
     edits.push_back(std::visit(ToJson{graph, norms}, edit));
     edits.back()["kind"] = nameOf(kindOf(edit));
   }
-  const json out = {{"schema", kSchema}, {"model_sha256", sha256}, {"policy", nameOf(plan.policy)}, {"edits", edits}};
+  const json out = {{"schema", kSchema}, {"model_xxh3", xxh3}, {"policy", nameOf(plan.policy)}, {"edits", edits}};
   return out.dump(1, ' ', false, json::error_handler_t::replace) + "\n";
 }
 
 Result<fold::FoldPlan> planFromJson(const std::string& text, const Graph& graph,
-                                    const std::vector<analysis::LayerNorm>& norms, const std::string& sha256) {
+                                    const std::vector<analysis::LayerNorm>& norms, const SourceBy& sourceBy) {
   fold::FoldPlan plan;
   try {
     const json root = json::parse(text);
     if (whole(root.at("schema")) != kSchema) throw std::runtime_error("another schema");
     plan.policy = fromName<Policy>(root.at("policy").get<std::string>()).value_or(Policy::Balanced);
-    if (root.at("model_sha256").get<std::string>() != sha256) {
+    const bool isOld = root.contains("model_sha256");
+    const auto& source = root.at(isOld ? "model_sha256" : "model_xxh3").get_ref<const std::string&>();
+    ASSIGN_OR_RETURN(const auto own, sourceBy(isOld ? formats::HashKind::Sha256 : formats::HashKind::Xxh3));
+    if (source != own) {
       return fail(ErrorCode::BadInput, "this plan was made for another model file", kNewPlan);
     }
     const FromJson reader(graph, norms);

@@ -2,8 +2,8 @@
 #include <gtest/gtest.h>
 
 #include "core/formats/archive/pickle_scan.h"
+#include "core/formats/file/file_hash.h"
 #include "core/formats/file/file_kind.h"
-#include "core/formats/file/sha256.h"
 #include "tests/formats/archive/small_archive.h"
 #include "tests/support/must.h"
 

@@ -8,7 +8,7 @@
 #include "app/engine/verbs/report/document.h"
 #include "core/base/formatted.h"
 #include "core/base/printable.h"
-#include "core/formats/file/sha256.h"
+#include "core/formats/file/file_hash.h"
 
 namespace normlens::engine::report {
 namespace {

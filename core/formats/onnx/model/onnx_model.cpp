@@ -6,7 +6,7 @@
 #include <set>
 
 #include "core/base/printable.h"
-#include "core/formats/file/sha256.h"
+#include "core/formats/file/file_hash.h"
 #include "core/formats/fold_history.h"
 #include "core/formats/onnx/edit/edits.h"
 #include "core/formats/onnx/float64/float64_ops.h"
@@ -126,15 +126,15 @@ Result<std::unique_ptr<OnnxModel>> OnnxModel::open(const std::filesystem::path& 
   return model;
 }
 
-std::string OnnxModel::fileSha256(const std::function<bool()>& goOn) const {
+std::string OnnxModel::fileHash(HashKind kind, const std::function<bool()>& goOn) const {
   if (!source_.file) return {};
   const auto files = filesOf(source_);
-  std::string sha256 = sha256Hex(files, goOn);
-  if (std::ranges::all_of(files, &MappedFile::untouched)) {
+  std::string hash = hashHex(kind, files, goOn);
+  if (kind == HashKind::Sha256 && std::ranges::all_of(files, &MappedFile::untouched)) {
     const std::lock_guard lock(source_.content->mutex);
-    source_.content->sha256 = sha256;
+    source_.content->sha256 = hash;
   }
-  return sha256;
+  return hash;
 }
 
 Result<std::unique_ptr<Model>> OnnxModel::apply(const fold::FoldPlan& plan,

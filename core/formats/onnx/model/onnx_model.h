@@ -26,7 +26,7 @@ class OnnxModel final : public Model, public NormFuser {
   [[nodiscard]] static Result<std::unique_ptr<OnnxModel>> fromSource(OnnxSource source, ModelFacts facts);
 
   [[nodiscard]] const ModelFacts& facts() const override { return facts_; }
-  [[nodiscard]] std::string fileSha256(const std::function<bool()>& goOn) const override;
+  [[nodiscard]] std::string fileHash(HashKind kind, const std::function<bool()>& goOn) const override;
   [[nodiscard]] const graph::Graph& graph() const override { return lowered_.graph; }
   void assume(std::vector<graph::SizeOfOne> sizes) override { lowered_.graph.assumed = std::move(sizes); }
   [[nodiscard]] Result<std::vector<InputSpec>> inferInputs(InputsFor use = InputsFor::Values) const override;

@@ -18,9 +18,9 @@
 #include "core/base/plain_error.h"
 #include "core/formats/edit/bytes_to_write.h"
 #include "core/formats/file/atomic_file.h"
+#include "core/formats/file/file_hash.h"
 #include "core/formats/file/file_kind.h"
 #include "core/formats/file/mapped_file.h"
-#include "core/formats/file/sha256.h"
 #include "core/formats/onnx/read/split_weights.h"
 #include "core/formats/onnx/save/save.h"
 #include "core/formats/onnx/save/save_layout.h"
@@ -198,7 +198,7 @@ Status unchanged(const OnnxSource& source) {
   const std::lock_guard lock(source.content->mutex);
   const std::string& opened = source.content->sha256;
   const bool comparable = !opened.empty() && std::ranges::all_of(files, &MappedFile::asLong);
-  if (comparable && sha256Hex(files, nullptr) == opened) return {};
+  if (comparable && hashHex(HashKind::Sha256, files, nullptr) == opened) return {};
   return changedSinceOpened((*touched)->path());
 }
 

@@ -18,7 +18,7 @@
 #include "core/formats/archive/archive_reader.h"
 #include "core/formats/archive/archive_writer.h"
 #include "core/formats/edit/bytes_to_write.h"
-#include "core/formats/file/sha256.h"
+#include "core/formats/file/file_hash.h"
 #include "core/formats/fold_history.h"
 #include "core/formats/pt2/file/container.h"
 #include "core/formats/pt2/file/legacy.h"
@@ -302,8 +302,8 @@ Result<std::unique_ptr<Pt2Model>> Pt2Model::open(const std::filesystem::path& pa
   return std::unique_ptr<Pt2Model>(new Pt2Model(std::move(program), std::move(*inner), std::move(facts)));
 }
 
-std::string Pt2Model::fileSha256(const std::function<bool()>& goOn) const {
-  return sha256Hex(program_->archive->file(), goOn);
+std::string Pt2Model::fileHash(HashKind kind, const std::function<bool()>& goOn) const {
+  return hashHex(kind, program_->archive->file(), goOn);
 }
 
 std::vector<InputArray> Pt2Model::inputArrays(const std::vector<std::string>& given) const {

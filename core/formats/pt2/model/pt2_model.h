@@ -25,7 +25,7 @@ class Pt2Model final : public Model, public NormFuser {
                                                               const OpenChoice& choice);
 
   [[nodiscard]] const ModelFacts& facts() const override { return facts_; }
-  [[nodiscard]] std::string fileSha256(const std::function<bool()>& goOn) const override;
+  [[nodiscard]] std::string fileHash(HashKind kind, const std::function<bool()>& goOn) const override;
   [[nodiscard]] const graph::Graph& graph() const override { return inner_->graph(); }
   void assume(std::vector<graph::SizeOfOne> sizes) override { inner_->assume(std::move(sizes)); }
   [[nodiscard]] std::vector<InputArray> inputArrays(const std::vector<std::string>& given) const override;

@@ -4,7 +4,7 @@
 #include <future>
 
 #include "core/base/parallel.h"
-#include "core/formats/file/sha256.h"
+#include "core/formats/file/file_hash.h"
 #include "core/formats/fold_history.h"
 #include "core/formats/torchscript/edit/apply.h"
 #include "core/formats/torchscript/file/archive_check.h"
@@ -94,8 +94,8 @@ Result<std::unique_ptr<TorchScriptModel>> TorchScriptModel::open(const std::file
   return model;
 }
 
-std::string TorchScriptModel::fileSha256(const std::function<bool()>& goOn) const {
-  return model_.source.archive ? sha256Hex(model_.source.archive->file(), goOn) : std::string();
+std::string TorchScriptModel::fileHash(HashKind kind, const std::function<bool()>& goOn) const {
+  return model_.source.archive ? hashHex(kind, model_.source.archive->file(), goOn) : std::string();
 }
 
 std::vector<InputArray> TorchScriptModel::inputArrays(const std::vector<std::string>& given) const {

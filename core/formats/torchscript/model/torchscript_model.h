@@ -26,7 +26,7 @@ class TorchScriptModel final : public Model, public NormFuser {
   [[nodiscard]] static Result<std::unique_ptr<TorchScriptModel>> fromModule(ModuleSource source, ModelFacts facts);
 
   [[nodiscard]] const ModelFacts& facts() const override { return model_.facts; }
-  [[nodiscard]] std::string fileSha256(const std::function<bool()>& goOn) const override;
+  [[nodiscard]] std::string fileHash(HashKind kind, const std::function<bool()>& goOn) const override;
   [[nodiscard]] const graph::Graph& graph() const override { return model_.graph(); }
   void assume(std::vector<graph::SizeOfOne> sizes) override { model_.lowered.graph.assumed = std::move(sizes); }
   [[nodiscard]] std::vector<InputArray> inputArrays(const std::vector<std::string>& given) const override;

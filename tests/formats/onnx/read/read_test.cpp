@@ -5,7 +5,7 @@
 #include <functional>
 #include <span>
 
-#include "core/formats/file/sha256.h"
+#include "core/formats/file/file_hash.h"
 #include "tests/formats/onnx/read/read_fixture.h"
 #include "tests/support/must.h"
 
@@ -265,7 +265,7 @@ TEST_F(ExternalTest, TheHashIsOfTheModelAndThenItsDataFiles) {
   const auto hashOf = [](const std::string& text) { return sha256Hex(std::as_bytes(std::span(text))); };
   const std::string alone = linearNorm().SerializeAsString();
   const auto plain = must(openBytes(alone));
-  EXPECT_EQ(plain->fileSha256(nullptr), hashOf(alone));
+  EXPECT_EQ(plain->fileHash(HashKind::Sha256, nullptr), hashOf(alone));
 
   // The model names "b" before "a".
   ModelProto model = external("b.data", "0", "256");
@@ -284,11 +284,11 @@ TEST_F(ExternalTest, TheHashIsOfTheModelAndThenItsDataFiles) {
   ASSERT_TRUE(opened) << opened.error().message;
   // Of the files as they were opened, whatever lies there now.
   fs::remove(folder_ / "a.data");
-  EXPECT_EQ((*opened)->fileSha256(nullptr), hashOf(text + scale + weights));
+  EXPECT_EQ((*opened)->fileHash(HashKind::Sha256, nullptr), hashOf(text + scale + weights));
 
   write(folder_ / "a.data", std::string(32, 't'));
   const auto other = must(openBytes(text));
-  EXPECT_EQ(other->fileSha256(nullptr), hashOf(text + std::string(32, 't') + weights));
+  EXPECT_EQ(other->fileHash(HashKind::Sha256, nullptr), hashOf(text + std::string(32, 't') + weights));
 }
 
 TEST_F(ExternalTest, StaysInTheFolder) {
