@@ -52,8 +52,8 @@ nlohmann::json optionRow(const CLI::Option& option) {
           {"summary", option.get_description()}};
 }
 
-// The command line as data, of which packaging/write_pages.py makes the manual page and the completions of shells: name,
-// summary, group, footer and options, and the same of each verb.
+// The command line as data, of which packaging/write_pages.py makes the manual page and the completions of shells:
+// name, summary, group, footer and options, and the same of each verb.
 nlohmann::json commandTable(const CLI::App& app) {
   nlohmann::json table = {
       {"name", app.get_name()},     {"summary", app.get_description()},   {"group", app.get_group()},
