@@ -5,6 +5,7 @@
 #include <QLabel>
 #include <QSlider>
 #include <QtTest>
+#include <set>
 
 #include "tests/ui/shell/presented.h"
 #include "tests/ui/shell/shell_test.h"

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/formats/file/file_hash.h"
 #include "core/formats/formats.h"
 #include "core/formats/torchscript/model/torchscript_model.h"
 #include "core/formats/torchscript/program/tensor_convert.h"
