@@ -51,12 +51,13 @@ def fold(folder: pathlib.Path, output: pathlib.Path, wanted: Json, trusted: bool
         inputs, target = library.example(model), copy.deepcopy(model)
         before = dict(target.named_parameters(remove_duplicate=False))
         _, done, _, report = folded_into(lambda: target, model, inputs, wanted, asking)
+        folded = set(report.folded)
         what = changed(target, report.folded, before)
         report = dataclasses.replace(report, source=str(folder), norms=_states(report, what))
-        if done.exact is None or (report.folded and not what.norms):
+        if done.exact is None or (folded and not what.norms):
             return report
         _check_buffers(done.exact, model)
-        exact = _state(done.exact, model, set(report.folded) - set(what.norms))
+        exact = _state(done.exact, model, folded - set(what.norms))
         with _written(output) as made:
             _write(made, source, library, target, model, exact, what, done)
             result = judged(made, library, source, exact, inputs, bool(what.norms))
