@@ -102,25 +102,21 @@ struct OtherSizes {
 Result<OtherSizes> atOtherSizes(const run::ModelPair& exact, const formats::Tensors& inputs,
                                 const std::vector<std::vector<int>>& freeAxes, const Task& task) {
   OtherSizes others;
-  std::vector<std::vector<graph::Shape>> tried;
-  for (const run::SizeTrials& trials : run::otherSizes(run::shapesOf(inputs), freeAxes)) {
-    for (const auto& shapes : trials) {
-      if (std::ranges::find(tried, shapes) != tried.end()) continue;
-      tried.push_back(shapes);
-      auto drawn = run::drawLike(inputs, shapes, 1);
-      const bool taken = drawn && exact.a->run(*drawn, task);
-      RETURN_IF_ERROR(task.check());
-      if (!taken) continue;
-      const auto ran = exact.b->run(*drawn, task);
-      RETURN_IF_ERROR(task.check());
-      if (!ran) {
-        others.refused = "it fails at other sizes of the inputs, which the original takes: " + ran.error().message;
-        return others;
-      }
+  RETURN_IF_ERROR(run::tryOtherSizes(run::shapesOf(inputs), freeAxes, [&](const auto& shapes) -> Result<bool> {
+    if (!others.refused.empty()) return true;
+    auto drawn = run::drawLike(inputs, shapes, 1);
+    const bool taken = drawn && exact.a->run(*drawn, task);
+    RETURN_IF_ERROR(task.check());
+    if (!taken) return false;
+    const auto ran = exact.b->run(*drawn, task);
+    RETURN_IF_ERROR(task.check());
+    if (ran) {
       others.batches.push_back(std::move(*drawn));
-      break;
+    } else {
+      others.refused = "it fails at other sizes of the inputs, which the original takes: " + ran.error().message;
     }
-  }
+    return true;
+  }));
   return others;
 }
 

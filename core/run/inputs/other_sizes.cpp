@@ -139,6 +139,20 @@ std::vector<SizeTrials> otherSizes(const std::vector<Shape>& shapes, const std::
   return all;
 }
 
+Status tryOtherSizes(const std::vector<Shape>& shapes, const std::vector<std::vector<int>>& freeAxes,
+                     const std::function<Result<bool>(const std::vector<Shape>&)>& takes) {
+  std::vector<std::vector<Shape>> tried;
+  for (const SizeTrials& trials : otherSizes(shapes, freeAxes)) {
+    for (const auto& trial : trials) {
+      if (std::ranges::find(tried, trial) != tried.end()) continue;
+      tried.push_back(trial);
+      ASSIGN_OR_RETURN(const bool taken, takes(trial));
+      if (taken) break;
+    }
+  }
+  return {};
+}
+
 std::vector<formats::Tensors> otherNumbers(const formats::Tensors& sample, const std::vector<int64_t>& widths) {
   std::vector<formats::Tensors> sets;
   for (size_t i = 0; i < sample.size(); ++i) {

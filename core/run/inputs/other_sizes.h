@@ -2,6 +2,7 @@
 // functions.
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include "core/formats/model.h"
@@ -18,6 +19,12 @@ using SizeTrials = std::vector<std::vector<graph::Shape>>;
 // the sample is cut at may lie beyond those).
 [[nodiscard]] std::vector<SizeTrials> otherSizes(const std::vector<graph::Shape>& shapes,
                                                  const std::vector<std::vector<int>>& freeAxes);
+
+// Calls takes() with the shapes of each way to change one thing, the best first, until it returns true: then with those
+// of the next. No shapes are tried twice. Errors: those of takes(), which end it.
+[[nodiscard]] Status tryOtherSizes(const std::vector<graph::Shape>& shapes,
+                                   const std::vector<std::vector<int>>& freeAxes,
+                                   const std::function<Result<bool>(const std::vector<graph::Shape>&)>& takes);
 
 // ONNX Runtime's kernels crash on some numbers of axes that a file does not declare: they are not tried there.
 [[nodiscard]] bool canTryOtherRanks(const formats::Model& model);

@@ -211,23 +211,16 @@ class AlgebraProof {
 
   Status compareAtOtherSizes() {
     task_.report("verifying at other sizes", 0.4);
-    std::vector<std::vector<graph::Shape>> tried;
-    for (const SizeTrials& trials : otherSizes(shapesOf(sample_), options_.freeAxes)) {
-      // Only the first size that the model takes is compared.
-      for (const auto& shapes : trials) {
-        if (outcome_.refuted) return {};
-        if (std::ranges::find(tried, shapes) != tried.end()) continue;
-        tried.push_back(shapes);
-        const auto inputs = drawnAt(shapes);
-        if (!inputs) continue;
-        ASSIGN_OR_RETURN(const auto taken, compareOnDrawn(*inputs));
-        if (!taken) continue;
-        outcome_.otherSize = true;
-        ++drawn_;
-        break;
-      }
-    }
-    return {};
+    return tryOtherSizes(shapesOf(sample_), options_.freeAxes, [&](const auto& shapes) -> Result<bool> {
+      if (outcome_.refuted) return true;
+      const auto inputs = drawnAt(shapes);
+      if (!inputs) return false;
+      ASSIGN_OR_RETURN(const auto taken, compareOnDrawn(*inputs));
+      if (!taken) return false;
+      outcome_.otherSize = true;
+      ++drawn_;
+      return true;
+    });
   }
 
   // Returns whether the original takes them.

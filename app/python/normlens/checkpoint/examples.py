@@ -64,6 +64,12 @@ def _shapes(config: Any, audio_last: bool) -> Shapes:
     }
 
 
+def need_small(shape: Tuple[int, ...]) -> None:
+    """Raises FolderRefused for the sizes of an input that would take the memory."""
+    if math.prod(shape) > MOST_NUMBERS:
+        raise FolderRefused(f"config.json describes an input of the sizes {list(shape)}, which is too large to try")
+
+
 def _drawn(shapes: Shapes, config: Any, dtype: torch.dtype) -> Inputs:
     generator, text = torch.Generator().manual_seed(0), config.get_text_config()
     special = {getattr(one, name, None) for one in (config, text) for name in SPECIAL}
@@ -73,8 +79,7 @@ def _drawn(shapes: Shapes, config: Any, dtype: torch.dtype) -> Inputs:
     def of(name: str, shape: Tuple[int, ...]) -> torch.Tensor:
         if name.endswith("ids"):
             return plain[torch.randint(len(plain), shape, generator=generator)]
-        if math.prod(shape) > MOST_NUMBERS:
-            raise FolderRefused(f"config.json describes an input of the sizes {list(shape)}, which is too large to try")
+        need_small(shape)
         return torch.randn(shape, generator=generator).to(dtype)
 
     return Inputs((), {name: of(name, shape) for name, shape in shapes.items()})

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import copy
 import importlib
-import math
 import pathlib
 import secrets
 import sys
@@ -16,7 +15,7 @@ import torch
 from torch import nn
 
 from normlens.checkpoint.code import MODULE
-from normlens.checkpoint.examples import MOST_NUMBERS, example_of
+from normlens.checkpoint.examples import MOST_NUMBERS, example_of, need_small
 from normlens.checkpoint.source import Source, entries
 from normlens.engine.session import Json
 from normlens.errors import FolderRefused
@@ -233,8 +232,7 @@ class Timm:
     def example(self, model: Any) -> Inputs:
         shape = (2, *(self._size or model.pretrained_cfg["input_size"]))
         dtype = next(model.parameters()).dtype
-        if math.prod(shape) > MOST_NUMBERS:
-            raise FolderRefused(f"config.json describes an input of the sizes {list(shape)}, which is too large to try")
+        need_small(shape)
         return Inputs((torch.randn(shape, generator=torch.Generator().manual_seed(0)).to(dtype),))
 
     def file_names(self, model: nn.Module, state: Tensors, held: Collection[str]) -> Dict[str, torch.Tensor]:
