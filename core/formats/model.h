@@ -178,7 +178,7 @@ class Model {
   [[nodiscard]] Result<std::unique_ptr<Model>> toFloat64() const { return converted(graph::DType::Float64); }
   // Every floating weight moved by a seeded uniform draw of up to half a unit in its last place.
   [[nodiscard]] virtual Result<std::unique_ptr<Model>> perturbed(uint64_t seed) const = 0;
-  // Of a float64 twin: the op that computes a value in less than float64; empty: none does.
+  // The op of a float64 twin that computes a value in less than float64; empty: none does.
   [[nodiscard]] Result<std::string> narrowOp(const Tensors& inputs, const Task& task) const {
     return runSeeing(inputs, {}, task).map([](SeenRun&& seen) { return std::move(seen.narrowOp).value(); });
   }

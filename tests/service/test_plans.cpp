@@ -190,7 +190,7 @@ struct Planned {
   fold::FoldPlan plan;
 };
 
-// Of what the first linear makes; this plan has no such edit of its own.
+// Gives back the mean of what the first linear makes; this plan has no such edit of its own.
 fold::RestoreMean restored(const graph::Graph& graph) {
   fold::RestoreMean out;
   for (graph::NodeId id = 0; id < static_cast<graph::NodeId>(graph.nodes.size()); ++id) {

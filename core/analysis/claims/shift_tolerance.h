@@ -74,7 +74,7 @@ class ShiftTolerance {
     [[nodiscard]] bool tolerant() const { return notices == nullptr; }
   };
   using Readings = SmallVector<Reading, 2>;
-  // What has been found of other runs' sizes.
+  // Returns what has been found of other runs' sizes.
   [[nodiscard]] ops::SizeQuestion& sizes() { return sizes_; }
   // By read of the value. Valid until the next call.
   [[nodiscard]] const Readings& readings(graph::ValueId value, const ops::Pattern& shift);

@@ -12,7 +12,7 @@
 namespace normlens::formats {
 namespace {
 
-// What the scan knows of an object. Containers other than tuples are not kept: they may be filled later.
+// This is what the scan knows of an object. Containers other than tuples are not kept: they may be filled later.
 struct Thing {
   // Absent: LibTorch may have left nothing at all (an enum class called with a value that is none of its own).
   enum class Kind : uint8_t {

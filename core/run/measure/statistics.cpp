@@ -44,7 +44,7 @@ struct Estimate {
   double value = 0, low = 0, high = 0;
 };
 
-// Of what `of` makes of the medians over rounds. Needs two rounds.
+// Estimates what `of` makes of the medians over rounds. Needs two rounds.
 template <class Of>
 Estimate bootstrap(const std::vector<RoundMedians>& rounds, uint64_t seed, int resamples, const Of& of) {
   std::mt19937_64 engine(seed);

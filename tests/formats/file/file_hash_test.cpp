@@ -11,7 +11,7 @@
 namespace normlens::formats {
 namespace {
 
-// What xxh128sum and sha256sum print of such a file.
+// These are what xxh128sum and sha256sum print of such a file.
 TEST(FileHash, isTheOneThatCommandsPrint) {
   const TemporaryFolder folder;
   const auto path = folder / "text";
