@@ -1,11 +1,11 @@
 #include "core/service/judge_fold.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <unordered_map>
 
 #include "core/analysis/claims/held_means.h"
+#include "core/analysis/norms/constant_behind.h"
 #include "core/base/formatted.h"
 #include "core/run/compare/compare_models.h"
 #include "core/run/compare/norm_order.h"
@@ -23,15 +23,28 @@ using run::NormPartner;
 constexpr int kBatches = 3;
 constexpr double kRoundings = 2;  // of the mean magnitude: rounded numbers have half of one at most
 
+// Empty: the value is absent, or no constant.
+std::vector<double> numbersOf(const graph::Graph& graph, graph::ValueId value) {
+  const auto held = value == graph::kNoValue ? value : analysis::constantInView(graph, value);
+  if (held == graph::kNoValue) return {};
+  return graph::toDoubles(graph.constant(graph.value(held).constant).view).value_or(std::vector<double>());
+}
+
+bool areOnes(const std::vector<double>& numbers) {
+  return std::ranges::all_of(numbers, [](double each) { return each == 1; });
+}
+
+// Returns whether the first norm scales by a weight, and the second one does not.
+bool lostItsWeight(const graph::Graph& a, const EitherNorm& normA, const graph::Graph& b, const EitherNorm& normB) {
+  const graph::ValueId gammaOfB = normB.parts().gamma;
+  const auto before = numbersOf(a, normA.parts().gamma), after = numbersOf(b, gammaOfB);
+  return !areOnes(before) && (gammaOfB == graph::kNoValue || !after.empty()) && areOnes(after);
+}
+
 // Names a part of the norm itself that no fold changes, whether or not the outputs show it on these inputs; "": none.
 // type: the coarser one of the files.
 std::string changedPart(const graph::Graph& a, const EitherNorm& normA, const graph::Graph& b, const EitherNorm& normB,
                         graph::DType type) {
-  const auto numbers = [](const graph::Graph& graph, graph::ValueId value) -> std::vector<double> {
-    const auto constant = value == graph::kNoValue ? graph::kNone : graph.value(value).constant;
-    return constant == graph::kNone ? std::vector<double>()
-                                    : graph::toDoubles(graph.constant(constant).view).value_or(std::vector<double>());
-  };
   const auto &partsA = normA.parts(), &partsB = normB.parts();
   // An epsilon is stored in the type of either file, of which float16 has none below 6e-8.
   constexpr double kSameEps = 1e-6, kLeastFloat16 = 6e-8;
@@ -42,7 +55,7 @@ std::string changedPart(const graph::Graph& a, const EitherNorm& normA, const gr
   if (!partsA.axes.empty() && !partsB.axes.empty() && partsA.axes != partsB.axes) return "it is taken over other axes";
   // The numbers stay, or moved into the linear layers behind the norm.
   const auto changed = [&](graph::ValueId valueA, graph::ValueId valueB, double moved) {
-    const auto before = numbers(a, valueA), after = numbers(b, valueB);
+    const auto before = numbersOf(a, valueA), after = numbersOf(b, valueB);
     if (before.empty() || before.size() != after.size()) return false;
     const auto same = [&](double x, double y) { return std::abs(x - y) <= rounding * std::abs(x) || x == y; };
     return !std::ranges::equal(before, after, same) &&
@@ -120,17 +133,30 @@ Result<OtherSizes> atOtherSizes(const run::ModelPair& exact, const formats::Tens
   return others;
 }
 
+// Judges an RMSNorm of the first model, whose outputs are not compared: its weight may have moved.
+JudgedNorm judgeRmsNorm(const NormPartner& partner, const graph::Graph& a, const graph::Graph& b,
+                        const Limits& limits) {
+  JudgedNorm judged{partner.norm.title(), partner.other.name(), FoldJudgement::Kept, {}, {}, std::nullopt};
+  judged.reason = changedPart(a, partner.norm, b, partner.other, limits.type());
+  if (!judged.reason.empty()) {
+    judged.judgement = FoldJudgement::Wrong;
+  } else if (lostItsWeight(a, partner.norm, b, partner.other)) {
+    judged.judgement = FoldJudgement::Weightless;
+  }
+  return judged;
+}
+
 JudgedNorm judge(const NormPartner& partner, const graph::Graph& a, const graph::Graph& b,
                  const analysis::HeldMean* held, std::optional<double> maxRel, const Limits& limits) {
-  JudgedNorm judged{partner.norm->title, {}, FoldJudgement::Missing, {}, {}, maxRel};
+  JudgedNorm judged{partner.norm.title(), {}, FoldJudgement::Missing, {}, {}, maxRel};
   if (!partner.exists()) {
     judged.reason = "the models have different numbers of norms, and none there has its name";
     return judged;
   }
   judged.partner = partner.other.name();
-  const bool differs = maxRel && !(*maxRel <= limits.ofNorm(partner.norm->index));
+  const bool differs = maxRel && !(*maxRel <= limits.ofNorm(partner.norm.layer->index));
   const std::string mean = held == nullptr || held->isZero ? "" : "its input is not zero-mean: " + held->reason;
-  const std::string part = changedPart(a, {partner.norm, nullptr}, b, partner.other, limits.type());
+  const std::string part = changedPart(a, partner.norm, b, partner.other, limits.type());
   if (differs || (mean.empty() && !part.empty())) {
     judged.judgement = FoldJudgement::Wrong;
     judged.reason = !mean.empty() ? mean : !part.empty() ? part : "its outputs differ";
@@ -138,7 +164,8 @@ JudgedNorm judge(const NormPartner& partner, const graph::Graph& a, const graph:
     judged.judgement = FoldJudgement::NotShown;
     judged.reason = mean.empty() ? "the inputs do not reach it, or its outputs have nothing to compare" : mean;
   } else if (held == nullptr) {
-    judged.judgement = FoldJudgement::Kept;
+    const bool moved = lostItsWeight(a, partner.norm, b, partner.other);
+    judged.judgement = moved ? FoldJudgement::Weightless : FoldJudgement::Kept;
   } else {
     judged.judgement = FoldJudgement::Right;
     for (const auto constant : held->centered) judged.tensors.push_back(b.constant(constant).name);
@@ -149,19 +176,21 @@ JudgedNorm judge(const NormPartner& partner, const graph::Graph& a, const graph:
 }  // namespace
 
 const char* nameOf(FoldJudgement judgement) {
-  constexpr std::array<const char*, 5> kNames = {"right", "kept", "not_shown", "wrong", "missing"};
+  constexpr std::array<const char*, kFoldJudgements.size()> kNames = {"right",     "kept",  "weightless",
+                                                                      "not_shown", "wrong", "missing"};
   return kNames[static_cast<size_t>(judgement)];
 }
 
 bool JudgedFold::isRight() const {
-  const bool folds = std::ranges::count(norms, FoldJudgement::Right, &JudgedNorm::judgement) > 0;
+  const bool folds = std::ranges::any_of(norms, [](const JudgedNorm& norm) {
+    return norm.judgement == FoldJudgement::Right || norm.judgement == FoldJudgement::Weightless;
+  });
   return folds && isTelling && !outputsDiffer && refused.empty() && firstWrong() == nullptr;
 }
 
 const JudgedNorm* JudgedFold::firstWrong() const {
-  const auto first = std::ranges::find_if(norms, [](const JudgedNorm& norm) {
-    return norm.judgement != FoldJudgement::Right && norm.judgement != FoldJudgement::Kept;
-  });
+  const auto first =
+      std::ranges::find_if(norms, [](const JudgedNorm& norm) { return norm.judgement > FoldJudgement::Weightless; });
   return first == norms.end() ? nullptr : &*first;
 }
 
@@ -171,9 +200,10 @@ Result<JudgedFold> judgeFold(const formats::Model& original, formats::Model& fol
   const graph::Graph &a = original.graph(), &b = folded.graph();
   const analysis::Norms normsOfA = analysis::findNorms(a), normsOfB = analysis::findNorms(b);
   const auto partners = run::normPartners(a, normsOfA, b, normsOfB);
+  const auto isFold = [](const NormPartner& each) { return each.norm.layer != nullptr && each.other.rms != nullptr; };
   std::vector<analysis::NormParts> folds;
   for (const NormPartner& partner : partners) {
-    if (partner.other.rms != nullptr) folds.push_back(*partner.other.rms);
+    if (isFold(partner)) folds.push_back(*partner.other.rms);
   }
   const auto tolerance = [](graph::DType dtype) { return kRoundings * run::machineEpsilon(dtype); };
   ASSIGN_OR_RETURN(const auto held, analysis::heldMeans(b, folds, tolerance, task));
@@ -201,20 +231,26 @@ Result<JudgedFold> judgeFold(const formats::Model& original, formats::Model& fol
   int fold = 0;
   std::vector<CertifiedNorm> certified;
   for (const NormPartner& partner : partners) {
-    const int place = partner.other.rms != nullptr ? fold++ : -1;
+    if (partner.norm.layer == nullptr) {
+      if (partner.other.rms != nullptr) judged.norms.push_back(judgeRmsNorm(partner, a, b, limits));
+      continue;
+    }
+    const int place = isFold(partner) ? fold++ : -1;
     const analysis::HeldMean* const mean = place >= 0 ? &held.norms[static_cast<size_t>(place)] : nullptr;
-    const auto seen = byNorm.find(partner.norm->index);
+    const auto seen = byNorm.find(partner.norm.layer->index);
     const auto maxRel = seen == byNorm.end() ? std::nullopt : std::optional(seen->second);
     judged.norms.push_back(judge(partner, a, b, mean, maxRel, limits));
     if (judged.norms.back().judgement == FoldJudgement::Right)
-      certified.push_back({partner.norm->title, partner.other.rms, held.claims.root(place)});
+      certified.push_back({partner.norm.title(), partner.other.rms, held.claims.root(place)});
   }
   for (const std::string& name : run::unpaired(a, normsOfA, b, normsOfB)) {
     judged.norms.push_back(
         {name, {}, FoldJudgement::NotShown, "no norm of the other model is known to be its partner", {}, {}});
   }
   judged.files = folded.facts().files();
-  ASSIGN_OR_RETURN(judged.certificate, certificateOf(folded, certified, held.claims));
+  if (!certified.empty()) {
+    ASSIGN_OR_RETURN(judged.certificate, certificateOf(folded, certified, held.claims));
+  }
   return judged;
 }
 

@@ -5,6 +5,7 @@
 // Thread: one thread per model.
 #pragma once
 
+#include <array>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -15,12 +16,15 @@
 namespace normlens::service {
 
 enum class FoldJudgement : uint8_t {
-  Right,     // an RMSNorm whose input is zero-mean, with the outputs of the LayerNorm
-  Kept,      // a LayerNorm still, with the same outputs
-  NotShown,  // Its outputs are equal on what was tried; that its input is zero-mean is not shown.
-  Wrong,     // Its outputs differ.
-  Missing,   // nothing in the other model is known to stand in its place
+  Right,       // an RMSNorm whose input is zero-mean, with the outputs of the LayerNorm
+  Kept,        // the norm of the original still, with the same outputs
+  Weightless,  // likewise, and its weight has moved into what reads it
+  NotShown,    // Its outputs are equal on what was tried; that its input is zero-mean is not shown.
+  Wrong,       // Its outputs differ.
+  Missing,     // nothing in the other model is known to stand in its place
 };
+inline constexpr std::array kFoldJudgements = {FoldJudgement::Right,    FoldJudgement::Kept,  FoldJudgement::Weightless,
+                                               FoldJudgement::NotShown, FoldJudgement::Wrong, FoldJudgement::Missing};
 [[nodiscard]] const char* nameOf(FoldJudgement judgement);
 
 struct JudgedNorm {
@@ -32,17 +36,17 @@ struct JudgedNorm {
 };
 
 struct JudgedFold {
-  // The first model's LayerNorms, in execution order, then norms of either that have no partner.
+  // The first model's norms, in execution order, then norms of either that have no partner.
   std::vector<JudgedNorm> norms;
   double maxRel = 0, limit = 0;  // of the outputs in float64
   int batches = 0;               // that were compared
   bool outputsDiffer = false;
   std::string refused;                       // why the other model does not take inputs that the first one takes
   bool isTelling = false;                    // some floating-point output was compared
-  std::string certificate;                   // of the norms that are right: see describe/certificate.h
+  std::string certificate;                   // of the norms that are right: see describe/certificate.h; "": none is
   std::vector<std::filesystem::path> files;  // of the other model
 
-  // Every norm is right or kept, some is right, and the outputs agree.
+  // Every norm is right, kept or weightless, not all are kept, and the outputs agree.
   [[nodiscard]] bool isRight() const;
   [[nodiscard]] const JudgedNorm* firstWrong() const;  // or missing, or not shown; nullptr: none
 };

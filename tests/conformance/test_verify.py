@@ -30,6 +30,15 @@ class Norm(nn.Module):
         return x / torch.sqrt(x.pow(2).mean(-1, keepdim=True) + self.eps) * self.weight + self.bias
 
 
+class Rms(nn.Module):
+    def __init__(self, norm, eps):
+        super().__init__()
+        self.weight, self.eps = norm.weight, eps
+
+    def forward(self, x):
+        return x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + self.eps) * self.weight
+
+
 class Blocks(nn.Module):
     def __init__(self):
         super().__init__()
@@ -104,6 +113,50 @@ class Verify(unittest.TestCase):
                 result = self.verdicts(suffix, out.name)
                 self.assertEqual([one["verdict"] for one in result["norms"]], ["right"] * 4, (suffix, norm, result))
                 self.assertTrue(all(any("embed" in tensor or "Gather" in tensor for tensor in one["tensors"]) for one in result["norms"]))
+
+    def rms_model(self, moved=(), eps=1e-5):
+        """Blocks of RMSNorms, those in `moved` with their weights in the linear layers behind them."""
+        model = self.model()
+        model.norms, model.last = nn.ModuleList(Rms(norm, eps) for norm in model.norms), Rms(model.last, eps)
+        with torch.no_grad():
+            for i, (norm, reader) in enumerate(zip([*model.norms, model.last], [*model.ups, model.head])):
+                if i in moved:
+                    reader.weight *= norm.weight
+                    norm.weight.fill_(1)
+        return model
+
+    def test_weights_moved_by_hand(self):
+        self.write(self.rms_model(), "rms")
+        self.write(self.rms_model(moved=range(4)), "moved")
+        self.write(self.rms_model(moved=range(3)), "three_moved")
+        self.write(self.rms_model(moved=range(4), eps=2e-5), "other_eps")
+        lost = self.rms_model(moved=range(4))
+        with torch.no_grad():
+            lost.head.weight *= 1.01
+        self.write(lost, "lost")
+        for suffix in (".pt", ".pt2", ".onnx"):
+            with self.subTest(suffix):
+                result = self.verdicts(suffix, f"moved{suffix}", "rms")
+                self.assertTrue(result["right"], result)
+                self.assertEqual([one["verdict"] for one in result["norms"]], ["weightless"] * 4, result)
+                result = self.verdicts(suffix, f"three_moved{suffix}", "rms")
+                self.assertEqual([one["verdict"] for one in result["norms"]], ["weightless"] * 3 + ["kept"], result)
+                self.assertTrue(result["right"], result)
+                self.assertFalse(self.verdicts(suffix, f"rms{suffix}", "rms")["right"])  # nothing is folded
+                self.assertFalse(self.verdicts(suffix, f"lost{suffix}", "rms")["right"])
+                result = self.verdicts(suffix, f"other_eps{suffix}", "rms")
+                self.assertIn("epsilon", result["norms"][0]["reason"])
+                self.assertFalse(result["right"])
+
+    def test_no_certificate_of_moved_weights_alone(self):
+        self.write(self.rms_model(), "rms")
+        out, certificate = self.folder / "ours_moved.onnx", self.folder / "ours_moved.json"
+        words = ("--gamma", "fold", "--inputs", self.folder / "ids.npz", "--certificate", certificate)
+        status, _, errors = engine("fold", self.folder / "rms.onnx", "-o", out, *words)
+        self.assertEqual(status, 0, errors)
+        self.assertIn("nothing to certify", errors)
+        self.assertFalse(certificate.exists())
+        self.assertTrue(self.verdicts(".onnx", out.name, "rms")["right"])
 
     def test_right_by_hand(self):
         self.write(self.by_hand(), "hand")

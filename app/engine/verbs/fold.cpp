@@ -274,10 +274,7 @@ Result<Exit> foldAndWrite(const Folding& on, bool again) {
   printOutcome(options.model, analysis, outcome, console);
   if (!options.certificate.empty()) {
     ASSIGN_OR_RETURN(const auto judged, service.judgeFold(exported->path, task));
-    RETURN_IF_ERROR(writeCertificate(options.certificate, judged));
-    const auto right = std::ranges::count(judged.norms, service::FoldJudgement::Right, &service::JudgedNorm::judgement);
-    console.print(options.certificate + ": certificate of " + plural(right, "norm") + " of " +
-                  std::to_string(outcome.fold.plan.folded.size()) + " folded");
+    RETURN_IF_ERROR(writeCertificate(options.certificate, judged, console));
   }
   return console.finish([&] { return foldReport(analysis, outcome); }, Exit::Done);
 }

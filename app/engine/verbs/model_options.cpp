@@ -77,13 +77,21 @@ Status checkBesideOutput(const std::string& what, const std::filesystem::path& p
               "choose another name");
 }
 
-Status writeCertificate(const std::filesystem::path& path, const service::JudgedFold& judged) {
+Status writeCertificate(const std::filesystem::path& path, const service::JudgedFold& judged, Console& console) {
+  if (judged.certificate.empty()) {
+    console.note("no LayerNorm is shown to be folded rightly; there is nothing to certify, and " + path.string() +
+                 " is not written");
+    return {};
+  }
   if (files::isOneOf(judged.files, path)) {
     return fail(ErrorCode::Usage,
                 "the certificate would be written over " + path.string() + ", which belongs to the fold",
                 "choose another name");
   }
-  return formats::writeWhole(path, judged.certificate);
+  RETURN_IF_ERROR(formats::writeWhole(path, judged.certificate));
+  const auto right = std::ranges::count(judged.norms, service::FoldJudgement::Right, &service::JudgedNorm::judgement);
+  console.print(path.string() + ": certificate of " + plural(right, "folded norm"));
+  return {};
 }
 
 Result<double> saveTo(const formats::Model& model, const std::string& path, const Task& task) {

@@ -34,8 +34,10 @@ using Files = std::vector<std::filesystem::path>;  // of a model: itself, then w
 [[nodiscard]] Status checkBesideOutput(const std::string& what, const std::filesystem::path& path,
                                        const std::filesystem::path& out);
 
-// Errors: Usage where the path is one of the files that were judged; those of formats::writeWhole.
-[[nodiscard]] Status writeCertificate(const std::filesystem::path& path, const service::JudgedFold& judged);
+// Says what is written, or that no norm is right. Errors: Usage where the path is one of the files that were judged;
+// those of formats::writeWhole.
+[[nodiscard]] Status writeCertificate(const std::filesystem::path& path, const service::JudgedFold& judged,
+                                      Console& console);
 
 // Saves what a verb made of a model; returns how long that took, in milliseconds.
 [[nodiscard]] Result<double> saveTo(const formats::Model& model, const std::string& path, const Task& task);

@@ -28,13 +28,13 @@ std::string textOf(FoldJudgement judgement) {
 }
 
 void print(const VerifyOptions& options, const JudgedFold& judged, Console& console) {
-  const auto count = [&](FoldJudgement judgement) {
-    return std::to_string(std::ranges::count(judged.norms, judgement, &JudgedNorm::judgement));
-  };
+  std::string counts = plural(static_cast<int64_t>(judged.norms.size()), "norm");
+  for (const auto judgement : service::kFoldJudgements) {
+    const auto count = std::ranges::count(judged.norms, judgement, &JudgedNorm::judgement);
+    if (count > 0) counts += ", " + std::to_string(count) + " " + textOf(judgement);
+  }
   console.print(options.b + (judged.isRight() ? " is a right fold of " : " is not shown to be a right fold of ") +
-                options.a + ": " + std::to_string(judged.norms.size()) + " LayerNorms, " + count(FoldJudgement::Right) +
-                " right, " + count(FoldJudgement::Kept) + " kept, " + count(FoldJudgement::NotShown) + " not shown, " +
-                count(FoldJudgement::Wrong) + " wrong, " + count(FoldJudgement::Missing) + " missing");
+                options.a + ": " + counts);
   report::Table table{{"norm", "in B", "verdict", "error in float64"}, {}};
   for (const JudgedNorm& norm : judged.norms) {
     table.rows.push_back({norm.name, norm.partner.empty() ? "-" : norm.partner, textOf(norm.judgement),
@@ -81,7 +81,7 @@ Result<Exit> runVerify(const VerifyOptions& options, const Call& call) {
   }
   ASSIGN_OR_RETURN(const auto judged, service.judgeFold(options.b, task));
   if (!options.certificate.empty()) {
-    RETURN_IF_ERROR(writeCertificate(options.certificate, judged));
+    RETURN_IF_ERROR(writeCertificate(options.certificate, judged, call.console));
   }
   print(options, judged, call.console);
   return call.console.finish([&] { return reportOf(judged); }, judged.isRight() ? Exit::Done : Exit::NotDone);

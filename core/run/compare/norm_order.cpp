@@ -49,9 +49,8 @@ std::vector<NormPartner> normPartners(const graph::Graph& a, const analysis::Nor
   const Pairing pairing = paired(a, normsOfA, b, normsOfB);
   std::vector<NormPartner> partners;
   for (size_t i = 0; i < pairing.a.size(); ++i) {
-    if (pairing.a[i].layer == nullptr) continue;
     const int place = pairing.partners[i];
-    partners.push_back({pairing.a[i].layer, place < 0 ? EitherNorm() : pairing.b[static_cast<size_t>(place)]});
+    partners.push_back({pairing.a[i], place < 0 ? EitherNorm() : pairing.b[static_cast<size_t>(place)]});
   }
   return partners;
 }

@@ -18,11 +18,12 @@ struct EitherNorm {
     return *rms;
   }
   [[nodiscard]] const std::string& name() const { return layer != nullptr ? layer->name : rms->name; }
+  [[nodiscard]] const std::string& title() const { return layer != nullptr ? layer->title : rms->name; }
 };
 
-// Pairs a LayerNorm of one model with a norm of another.
+// Pairs a norm of one model with a norm of another.
 struct NormPartner {
-  const analysis::LayerNorm* norm = nullptr;
+  EitherNorm norm;
   EitherNorm other;  // neither: nothing is known to stand in its place
   [[nodiscard]] bool exists() const { return other.layer != nullptr || other.rms != nullptr; }
 };
@@ -32,7 +33,7 @@ struct NormPartner {
                                                    const std::vector<analysis::LayerNorm>& layerNorms,
                                                    const std::vector<analysis::OtherNorm>& others);
 
-// Returns one for each LayerNorm of `a`, in execution order: the norm of the same rank where both have equally many,
+// Returns one for each norm of `a`, in execution order: the norm of the same rank where both have equally many,
 // else that whose output has the same name. The norms outlive the result.
 [[nodiscard]] std::vector<NormPartner> normPartners(const graph::Graph& a, const analysis::Norms& normsOfA,
                                                     const graph::Graph& b, const analysis::Norms& normsOfB);

@@ -47,17 +47,18 @@ Result<std::vector<NormRange>> normRanges(const formats::Model& original, const 
                                           const formats::Tensors& inputs, const Task& task) {
   const analysis::Norms normsOfA = analysis::findNorms(original.graph()),
                         normsOfB = analysis::findNorms(folded.graph());
-  const auto partners = normPartners(original.graph(), normsOfA, folded.graph(), normsOfB);
+  auto partners = normPartners(original.graph(), normsOfA, folded.graph(), normsOfB);
+  std::erase_if(partners, [](const NormPartner& partner) { return partner.norm.layer == nullptr; });
   std::vector<graph::ValueId> ofA, ofB;
   for (const NormPartner& partner : partners) {
-    ofA.push_back(partner.norm->input);
+    ofA.push_back(partner.norm.parts().input);
     if (partner.exists()) ofB.push_back(partner.other.parts().input);
   }
   ASSIGN_OR_RETURN(const auto before, capture(original, ofA, inputs, task));
   ASSIGN_OR_RETURN(const auto after, capture(folded, ofB, inputs, task));
   std::vector<NormRange> ranges;
   for (const NormPartner& partner : partners) {
-    ranges.push_back({partner.norm->title, reachOf(before, *partner.norm), std::nullopt});
+    ranges.push_back({partner.norm.title(), reachOf(before, partner.norm.parts()), std::nullopt});
     if (partner.exists()) ranges.back().after = reachOf(after, partner.other.parts());
   }
   return ranges;
