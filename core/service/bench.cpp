@@ -352,13 +352,9 @@ void needShapes(formats::Model& model, const formats::Tensors& inputs, const Tas
     const graph::DType dtype = graph.value(id).dtype;  // sizes and other numbers have no shape
     return dtype != graph::DType::Unknown && !graph::isFloat(dtype);
   };
-  // Files declare the shapes of outputs, not those of what these are made of.
-  const auto isMadeOfKnown = [&](graph::ValueId output) {
-    const graph::NodeId maker = graph.value(output).producer;
-    return graph.value(output).shape &&
-           (maker == graph::kNone || std::ranges::all_of(graph.node(maker).operands, known));
-  };
-  if (std::ranges::all_of(graph.outputs(), isMadeOfKnown)) return;
+  // Files declare the shapes of outputs, and a fold knows those of what its original had: neither says all.
+  const auto readsKnown = [&](graph::NodeId id) { return std::ranges::all_of(graph.node(id).operands, known); };
+  if (std::ranges::all_of(graph.outputs(), known) && std::ranges::all_of(graph.executionOrder(), readsKnown)) return;
   static_cast<void>(model.probe(inputs, task));
 }
 

@@ -36,9 +36,13 @@ bool areOnes(const std::vector<double>& numbers) {
 
 // Returns whether the first norm scales by a weight, and the second one does not.
 bool lostItsWeight(const graph::Graph& a, const EitherNorm& normA, const graph::Graph& b, const EitherNorm& normB) {
-  const graph::ValueId gammaOfB = normB.parts().gamma;
-  const auto before = numbersOf(a, normA.parts().gamma), after = numbersOf(b, gammaOfB);
-  return !areOnes(before) && (gammaOfB == graph::kNoValue || !after.empty()) && areOnes(after);
+  const auto& partsB = normB.parts();
+  const auto before = numbersOf(a, normA.parts().gamma), after = numbersOf(b, partsB.gamma);
+  const auto scales = [&](const graph::Use& use) {  // by a weight that is not known to be the norm's
+    return use.node != graph::kNone && b.node(use.node).kind == graph::OpKind::Mul;
+  };
+  const bool hasNone = partsB.gamma == graph::kNoValue && std::ranges::none_of(b.value(partsB.output).uses, scales);
+  return !areOnes(before) && (hasNone || !after.empty()) && areOnes(after);
 }
 
 // Names a part of the norm itself that no fold changes, whether or not the outputs show it on these inputs; "": none.

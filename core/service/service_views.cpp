@@ -193,7 +193,7 @@ Result<std::vector<run::NormRange>> Service::normRanges(std::string_view target,
   RETURN_IF_ERROR(state_->needInputs());
   const auto& facts = state_->model->facts();
   const auto form = formats::formFor(target, facts.format);
-  const bool halves = (form && form->target->squaresInFloat16) || facts.dtype == graph::DType::Float16;
+  const bool halves = form ? form->target->squaresInFloat16 : facts.dtype == graph::DType::Float16;
   if (!halves) return std::vector<run::NormRange>();
   if (!state_->folded) return fail(ErrorCode::Usage, "nothing has been folded yet", "fold first");
   needShapes(*state_->folded, state_->inputs.tensors, task);

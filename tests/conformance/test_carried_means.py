@@ -1,6 +1,8 @@
 """fold --carry-mean: streams that keep their mean beside them, for who reads them as they are."""
 
 import pathlib
+import subprocess
+import sys
 import tempfile
 import unittest
 import warnings
@@ -15,6 +17,7 @@ with warnings.catch_warnings():
     import transformers
 
 WIDTH, BLOCKS = 32, 3
+CHECKER = pathlib.Path(__file__).parents[2] / "app" / "python" / "normlens" / "check_certificate.py"
 
 
 class Tower(nn.Module):
@@ -75,7 +78,10 @@ class CarriedMeans(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             original = written(module, pathlib.Path(folder) / f"model{suffix}")
             out, plan = original.with_stem("folded"), original.with_name("plan.json")
-            report = ran(self, "fold", original, "--carry-mean", "-o", out, "--save-plan", plan)
+            certificate = original.with_name("certificate.json")
+            report = ran(self, "fold", original, "--carry-mean", "-o", out, "--save-plan", plan, "--certificate", certificate)
+            checked = subprocess.run([sys.executable, CHECKER, out, certificate], capture_output=True, text=True, check=False)
+            self.assertEqual(checked.returncode, 0, checked.stdout)
             self.assertTrue(report["verify"]["exact"], report)
             for before, after in zip(results(module, original), results(module, out), strict=True):
                 torch.testing.assert_close(after, before, rtol=1e-4, atol=1e-4)

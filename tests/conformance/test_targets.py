@@ -215,6 +215,20 @@ class Targets(unittest.TestCase):
         _, result, _ = engine(*words)
         self.assertIsNone(result["range"])
 
+    def test_range_of_norms_behind_a_centering(self):
+        """What a fold adds to a float16 model is measured, too: a mean subtracted at run time, a norm in float32."""
+        model = Blocks().half().eval()
+        torch.onnx.export(nn.Sequential(nn.Tanh(), model.norms[0]), (self.x.new_ones(2, 16).half(),), self.folder / "half.onnx",
+                          input_names=["x"], opset_version=17, dynamo=False)
+        words = ("fold", self.folder / "half.onnx", "-o", self.folder / "half_folded.onnx", "--policy", "all")
+        for chosen in ((), ("--for", "tensorrt"), ("--norm", "standard")):
+            _, result, errors = engine(*words, *chosen)
+            self.assertTrue(result["range"]["norms"], errors)
+            for entry in result["range"]["norms"]:
+                self.assertIsNotNone(entry["after"], chosen)
+        _, result, _ = engine(*words, "--for", "onnxruntime")  # which sums in float32
+        self.assertIsNone(result["range"])
+
     def test_auto(self):
         for suffix in (".pt", ".onnx"):
             _, result = self.folded(suffix, "--norm", "auto")

@@ -796,6 +796,8 @@ class Gammas(unittest.TestCase):
         self.assertEqual(names, {"norm.weight", "last.weight"})
         self.assertEqual(report.folded, ())
         self.assertTrue(report.checks and all(check.passed for check in report.checks))
+        self.assertEqual(report.weights_moved, 2)
+        self.assertIn("2 norm weights moved into linear layers", report.summary())
         self.assertEqual(sum("last.weight" in text for text in report.changes), 1, report.changes)
 
     def test_a_tied_head_is_left_alone(self):

@@ -123,19 +123,25 @@ std::string writtenFor(const NormChoice& norm, const std::string& format) {
 // Prints each norm whose squares float16 does not hold; one line where it holds all.
 void printRange(const FoldOutcome& outcome, Console& console) {
   if (outcome.ranges.empty()) return;
+  int unknown = 0;
   bool all = true;
   double sum = 0;
   const auto text = [](const std::optional<run::NormReach>& reach) {
     return reach ? formatted("%.3g", reach->square) : std::string("not known");
   };
   for (const run::NormRange& range : outcome.ranges) {
-    all = all && range.after && range.after->square <= graph::kLargestFloat16;
-    if (range.after) sum = std::max(sum, range.after->sum);
-    if (range.after && range.after->square <= graph::kLargestFloat16) continue;
+    if (!range.after) {
+      ++unknown;
+      continue;
+    }
+    sum = std::max(sum, range.after->sum);
+    if (range.after->square <= graph::kLargestFloat16) continue;
+    all = false;
     console.print("  " + range.title + ": x² reaches " + text(range.after) + " (before the fold " + text(range.before) +
                   "), float16 ends at 65504: keep this norm in float32, or scale its input and epsilon upstream");
   }
-  if (all) console.print("  range: float16 holds the squares of all norms' inputs here");
+  if (unknown > 0) console.print("  range: not measured for " + plural(unknown, "norm"));
+  if (all && unknown == 0) console.print("  range: float16 holds the squares of all norms' inputs here");
   if (sum > graph::kLargestFloat16)
     console.print(formatted("  range: sums of squares reach %.3g: they have to be taken in float32", sum));
 }
@@ -241,6 +247,14 @@ Result<protocol::ExportResult> exportModel(const Folding& on) {
   return on.service.exportTo(params, on.task);
 }
 
+// Says which options changed nothing.
+void printWithoutEffect(const FoldOptions& options, const protocol::FoldResult& fold, Console& console) {
+  if (options.carryMeans && fold.plan.means_carried == 0 && fold.not_carried.empty())
+    console.print("  no mean is carried: no further norm folds by that");
+  if (options.gamma == Gamma::Fold && fold.plan.gains_absorbed == 0)
+    console.print("  no norm weight is moved: none is read by linear layers alone");
+}
+
 // again: the first plan was refused when the large weights were read, and this one leaves out what cannot be centered.
 Result<Exit> foldAndWrite(const Folding& on, bool again) {
   const auto& [service, options, analysis, note, console, task] = on;
@@ -254,6 +268,9 @@ Result<Exit> foldAndWrite(const Folding& on, bool again) {
     const int others = analysis.totals.free + analysis.totals.with_centering;
     if (options.planFile.empty() && others > 0 && !again)
       why += "; " + std::to_string(others) + " would with another --policy or a larger --max-growth";
+    if (const auto free = std::ranges::count(analysis.other_norms, Verdict::Free, &protocol::OtherNormInfo::weightless);
+        free > 0 && options.gamma == Gamma::Keep)
+      why += "; --gamma fold moves the " + plural(free, "RMSNorm weight") + " that linear layers alone read";
     return endWithout(std::move(outcome), why, Exit::Done, console, analysis);
   }
   if (!outcome.applied || (!outcome.fold.ok && !options.force)) {
@@ -272,6 +289,7 @@ Result<Exit> foldAndWrite(const Folding& on, bool again) {
   }
   outcome.times = service.times();
   printOutcome(options.model, analysis, outcome, console);
+  printWithoutEffect(options, outcome.fold, console);
   if (!options.certificate.empty()) {
     ASSIGN_OR_RETURN(const auto judged, service.judgeFold(exported->path, task));
     RETURN_IF_ERROR(writeCertificate(options.certificate, judged, console));

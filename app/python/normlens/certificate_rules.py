@@ -46,6 +46,18 @@ def same_groups(a, b):
     return bool((there[a] == b).all() and (back[b] == a).all())
 
 
+def claimed_groups(pattern, asked):
+    """The groups of a claim's pattern, if all that are asked for are whole ones of them; else None."""
+    if length_of(pattern) != asked.size:
+        return None
+    own, inside = labels_of(pattern), asked.reshape(-1) >= 0
+    touched = np.zeros(own.max(initial=0) + 2, bool)
+    touched[own[inside]] = True
+    whole = not touched[own[~inside & (own >= 0)]].any()
+    alike = whole and same_groups(np.where(inside, own, -1), asked.reshape(-1))
+    return own.reshape(asked.shape) if alike else None
+
+
 def common_row(rows, reason):
     """The groups within a row, where all rows that are in any agree on them."""
     rows = rows[(rows >= 0).any(1)]

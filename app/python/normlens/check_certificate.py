@@ -20,10 +20,10 @@ from collections import Counter, namedtuple
 import numpy as np
 
 if __package__:
-    from .certificate_rules import Rules, check_means, labels_of, length_of, same_groups
+    from .certificate_rules import Rules, check_means, claimed_groups, labels_of, length_of
     from .certified_file import STORAGES, Archive, Graph, OnnxGraph, Pt2Graph, Refused, Tensor, Unreadable, few, need, structure
 else:
-    from certificate_rules import Rules, check_means, labels_of, length_of, same_groups
+    from certificate_rules import Rules, check_means, claimed_groups, labels_of, length_of
     from certified_file import STORAGES, Archive, Graph, OnnxGraph, Pt2Graph, Refused, Tensor, Unreadable, few, need, structure
 
 
@@ -137,9 +137,8 @@ def check_norm(graph, norm, claims, listed, done):
 def check_claim(graph, claims, index, value, labels, joint=False):
     """Checks one claim, and returns what it rests on: [(claim, value, labels)]."""
     claim = claims[index]
-    alike = length_of(claim["pattern"]) == labels.size
-    alike = alike and same_groups(labels_of(claim["pattern"]), labels.reshape(-1))
-    need(alike, f"{value} has to be zero-mean over other groups than claim {index} says")
+    labels = claimed_groups(claim["pattern"], labels)
+    need(labels is not None, f"{value} has to be zero-mean over other groups than claim {index} says")
     need(value not in graph.inputs, f"{value} is an input of the model, which a caller may set")
     if value in graph.tensors:
         constant, tensor = claim["kind"] in ("constant", "joint", "proven"), claim.get("tensor", value)

@@ -143,6 +143,7 @@ def folded_into(
             "changes": done.changes,
             "untied": done.untied,
             "checks": done.checks,
+            "weights_moved": done.plan["gains_absorbed"] if settles else 0,
             "inputs": inputs.text(),
             "contract": contract.text(),
             "conditions": tuple(holds),

@@ -118,7 +118,8 @@ class ChangeReport(Report):
     changes: what was done, in words. untied: parameters that were one tensor and are two now. checks: the comparisons that the
     change passed. deviations: comparisons that it need not pass, of cbwc(exact=False) with LayerNorm's network. contract: the call that a module was exported for: types, sizes, lengths and values of its arguments, and
     how the code decided by sizes. conditions: of what was tried beyond the contract, what the original does something else for;
-    then values and guards that could not be tried. output: the file that was written, or None.
+    then values and guards that could not be tried. output: the file that was written, or None. weights_moved: of norms, into
+    the linear layers that read them.
     """
 
     changes: Tuple[str, ...] = ()
@@ -128,6 +129,7 @@ class ChangeReport(Report):
     contract: Tuple[str, ...] = ()
     conditions: Tuple[str, ...] = ()
     output: Optional[pathlib.Path] = None
+    weights_moved: int = 0
 
     @property
     def folded(self) -> Tuple[str, ...]:
@@ -141,7 +143,9 @@ class ChangeReport(Report):
 
     def summary(self) -> str:
         done = sum(norm.folds for norm in self.norms)
-        line = f"{self.source}: {done} of {plural(len(self.norms), 'LayerNorm')} folded"
+        parts = [f"{done} of {plural(len(self.norms), 'LayerNorm')} folded"] if self.norms or not self.weights_moved else []
+        parts += [f"{plural(self.weights_moved, 'norm weight')} moved into linear layers"] if self.weights_moved else []
+        line = f"{self.source}: {', '.join(parts)}"
         worst = max((check for check in self.checks if check.dtype == "float64"), key=lambda c: c.difference, default=None)
         return line + (f", outputs equal to {worst.difference:.1e} in float64" if worst else "")
 
