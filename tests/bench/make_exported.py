@@ -1,7 +1,7 @@
 """Writes GPT-2 small of transformers with random weights, its γ, β and biases too, as torch's exporters write it today: its
 length is free, its head is tied, and the weights of the .onnx lie where they happen to. About 500 MB.
 
-    make_exported.py FILE.onnx|FILE.pt2
+    make_exported.py FILE.onnx|FILE.pt2|FILE.pt      a .pt is traced
 """
 
 import logging
@@ -33,7 +33,9 @@ def main():
                 parameter.add_(torch.randn_like(parameter), alpha=0.1)
     ids, length = torch.arange(32).view(1, 32), {1: torch.export.Dim("length", min=2, max=1024)}
     module = Logits(model).eval()
-    if sys.argv[1].endswith(".pt2"):
+    if sys.argv[1].endswith(".pt"):
+        torch.jit.trace(module, ids, check_trace=False).save(sys.argv[1])
+    elif sys.argv[1].endswith(".pt2"):
         torch.export.save(torch.export.export(module, (ids,), dynamic_shapes={"ids": length}), sys.argv[1])
     else:
         torch.onnx.export(module, (ids,), sys.argv[1], dynamo=True, opset_version=18, dynamic_shapes={"ids": length},

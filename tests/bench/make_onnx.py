@@ -1,6 +1,7 @@
 """Writes the ONNX models that normlens-bench measures: decoder blocks with random weights, named as torch.onnx names them.
 
     make_onnx.py nodes COUNT FILE.onnx             many blocks eight wide, about COUNT nodes
+    make_onnx.py dense COUNT FILE.onnx             COUNT blocks that each read all before them, side by side
     make_onnx.py gpt2 FILE.onnx [--external]       GPT-2 small: 124 million parameters, tied head, about 500 MB
 """
 
@@ -143,9 +144,23 @@ def with_nodes(count):
     return decoder(small(max(1, round((count - one) / (two - one)) + 1)))
 
 
+def dense(count, width=4):
+    writer = Writer()
+    parts = [writer.op("MatMul", "x", writer.weight("first.weight", 8, width))]
+    for index in range(count):
+        wide = width * len(parts)
+        normed = writer.norm(f"norms.{index}", writer.op("Concat", *parts, axis=-1), wide)
+        parts.append(writer.op("MatMul", writer.op("Relu", normed), writer.weight(f"blocks.{index}.weight", wide, width)))
+    inputs = [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["batch", 8])]
+    out = writer.op("Concat", *parts, axis=-1)
+    outputs = [helper.make_tensor_value_info(out, TensorProto.FLOAT, ["batch", width * len(parts)])]
+    graph = helper.make_graph(writer.nodes, "main_graph", inputs, outputs, writer.initializers)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=8)
+
+
 def main():
-    if sys.argv[1] == "nodes":
-        onnx.save(with_nodes(int(sys.argv[2])), sys.argv[3])
+    if sys.argv[1] in ("nodes", "dense"):
+        onnx.save({"nodes": with_nodes, "dense": dense}[sys.argv[1]](int(sys.argv[2])), sys.argv[3])
         return
     path = pathlib.Path(sys.argv[2])
     model = decoder(Size(width=768, heads=12, layers=12, tokens=50257, positions=1024))

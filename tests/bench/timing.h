@@ -56,9 +56,6 @@ struct LoadFloor {
 LoadFloor torchLoad(const std::filesystem::path& model);
 LoadFloor onnxLoad(const std::filesystem::path& model);
 void benchFold(const std::filesystem::path& model, const LoadFloor& load);
-// How long the whole command takes without the proof.
-double benchCommand(const std::filesystem::path& model, const std::string& engine);
-void torchLoadAndSave(const std::filesystem::path& model, const std::filesystem::path& output);
 void benchOnnxOpen(const std::filesystem::path& small, const std::filesystem::path& large);
 
 }  // namespace normlens::bench

@@ -29,10 +29,6 @@ LoadFloor torchLoad(const std::filesystem::path& model) {
           [path = model.string()] { return std::make_shared<torch::jit::Module>(torch::jit::load(path)); }};
 }
 
-void torchLoadAndSave(const std::filesystem::path& model, const std::filesystem::path& output) {
-  torch::jit::load(model.string()).save(output.string());
-}
-
 void benchTorchLoad(const std::filesystem::path& model) {
   const unsigned threads = std::max(1U, std::thread::hardware_concurrency());
   std::printf("TorchScript: %s\n", model.c_str());

@@ -30,6 +30,18 @@ class Norm(nn.Module):
         return x / torch.sqrt(x.pow(2).mean(-1, keepdim=True) + self.eps) * self.weight + self.bias
 
 
+class WrittenOut(nn.Module):
+    """A LayerNorm of single operators."""
+
+    def __init__(self, norm):
+        super().__init__()
+        self.weight, self.bias, self.eps = norm.weight, norm.bias, norm.eps
+
+    def forward(self, x):
+        x = x - x.mean(-1, keepdim=True)
+        return x / torch.sqrt(x.pow(2).mean(-1, keepdim=True) + self.eps) * self.weight + self.bias
+
+
 class Rms(nn.Module):
     def __init__(self, norm, eps):
         super().__init__()
@@ -147,6 +159,15 @@ class Verify(unittest.TestCase):
                 result = self.verdicts(suffix, f"other_eps{suffix}", "rms")
                 self.assertIn("epsilon", result["norms"][0]["reason"])
                 self.assertFalse(result["right"])
+
+    def test_norms_written_out_are_kept(self):
+        model = self.model()
+        model.norms, model.last = nn.ModuleList(WrittenOut(norm) for norm in model.norms), WrittenOut(model.last)
+        self.write(model, "written_out")
+        for suffix in (".pt", ".pt2", ".onnx"):
+            result = self.verdicts(suffix, f"written_out{suffix}")
+            self.assertEqual([one["verdict"] for one in result["norms"]], ["kept"] * 4, (suffix, result))
+            self.assertFalse(result["right"], suffix)
 
     def test_no_certificate_of_moved_weights_alone(self):
         self.write(self.rms_model(), "rms")
