@@ -209,9 +209,9 @@ class ObstacleSearch {
   std::unordered_set<const void*> seen_;
 };
 
-// Elements in another floating type; finite ones beyond its range become its largest.
-at::Tensor saturated(const at::Tensor& elements, at::ScalarType to) {
-  at::Tensor made = elements.to(to, false, true);
+// Elements in a floating type; finite ones beyond its range become its largest. copies: those of that type as well.
+at::Tensor saturated(const at::Tensor& elements, at::ScalarType to, bool copies) {
+  at::Tensor made = elements.to(to, false, copies);
   if (largestOf(to) >= largestOf(elements.scalar_type())) return made;
   const at::Tensor lost = at::isinf(made).logical_and_(at::isfinite(elements));
   if (!lost.any().item<bool>()) return made;
@@ -229,9 +229,10 @@ Result<LoweredModel> converted(const LoweredModel& model, graph::DType dtype) {
     if (!obstacle.empty()) return fail(ErrorCode::Unsupported, refusal + obstacle);
     const at::ScalarType to = scalarTypeOf(dtype);
     RewriteRules rules;
-    rules.memory = [to](const at::Tensor& elements) { return saturated(elements, to); };
+    const bool copies = model.program.writesState;
+    rules.memory = [&](const at::Tensor& elements) { return saturated(elements, to, copies); };
     rules.code = [to](torch::jit::Graph& graph) { Retyper(to).block(*graph.block()); };
-    rules.copyOthers = model.program.writesState;
+    rules.copyOthers = copies;
     ModuleSource source = model.source.with(rewriteTensors(model.source.module, rules));
     source.archive = nullptr;
     source.defaultType = to;
