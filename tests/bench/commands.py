@@ -31,16 +31,18 @@ ROWS = [
     ("verdicts", "deep_1000.pt", "deep_12.pt", None),
     ("verdicts", "deep_1000.pt", "torch load of it", None),
     ("verdicts", "dense_500.onnx", "dense_150.onnx", None),
+    ("all analyses", "dense_500.onnx", None, 0.5),
     ("normlens.analyze", "Python", "export", 1.5),
     ("normlens.fold", "Python", "export", 2.5),
 ]
 
 
-def process(*words):
-    """(seconds, MB at the peak, standard output) of a command."""
+def process(*words, reads=True):
+    """(seconds, MB at the peak, standard output) of a command. A child counts the memory of the process that starts it: little is
+    held here."""
     start = time.perf_counter()
-    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as child:
-        out = child.stdout.read()
+    with subprocess.Popen(words, stdout=subprocess.PIPE if reads else subprocess.DEVNULL, stderr=subprocess.DEVNULL) as child:
+        out = child.stdout.read() if reads else b""
         _, status, usage = os.wait4(child.pid, 0)
         child.returncode = os.waitstatus_to_exitcode(status)
     if child.returncode:
@@ -48,16 +50,16 @@ def process(*words):
     return time.perf_counter() - start, usage.ru_maxrss / 1000, out
 
 
-def proof_of(stages):
-    """The seconds of a check's fold that were the proof's."""
-    steps = next(stage for stage in stages if stage["name"] == "fold")["steps"]
-    return sum(step["ms"] for step in steps if "verif" in step["name"] or "comparing" in step["name"]) / 1000
+def steps_of(stages, stage, *words):
+    """The seconds of the steps of a check's stage that have one of these words."""
+    steps = next(each for each in stages if each["name"] == stage)["steps"]
+    return sum(step["ms"] for step in steps if any(word in step["name"] for word in words)) / 1000
 
 
 def model_round(scratch, engine, kind, seen):
     model, out = scratch / f"gpt2_exported.{kind}", scratch / f"commands_out.{kind}"
     note = lambda what, value: seen.setdefault((what, model.name), []).append(value)  # noqa: E731
-    note("cat", process("/bin/cat", model)[0])
+    note("cat", process("/bin/cat", model, reads=False)[0])
     seconds, peak, _ = process(engine, "analyze", model, "--json", "--quiet")
     note("verdicts", seconds)
     note("verdicts, peak memory", peak)
@@ -67,7 +69,7 @@ def model_round(scratch, engine, kind, seen):
     written.unlink()
     out.unlink()
     _, peak, report = process(engine, "check", model, "--json")
-    note("proof", proof_of(json.loads(report)["stages"]))
+    note("proof", steps_of(json.loads(report)["stages"], "fold", "verifying", "comparing", "copying", "checking"))
     note("fold and proof, peak memory", peak)
     note("float64 weights", 2 * model.stat().st_size / 1e6)
 
@@ -125,6 +127,8 @@ def measure(scratch, engine, rounds):
             seen.setdefault((what, "Python"), []).append(value)
         for name in ("deep_12.pt", "deep_1000.pt", "dense_150.onnx", "dense_500.onnx"):
             seen.setdefault(("verdicts", name), []).append(process(engine, "analyze", scratch / name, "--json", "--quiet")[0])
+        checked = json.loads(process(engine, "check", scratch / "dense_500.onnx", "--json")[2])["stages"]
+        seen.setdefault(("all analyses", "dense_500.onnx"), []).append(steps_of(checked, "analyze", "analysing"))
         if index == 0:
             seen.clear()  # the first one warms the page cache, and imports
         print(f"round {index} of {rounds}, load {load[-1]:.1f}", flush=True)
