@@ -235,7 +235,7 @@ class Lists(unittest.TestCase):
 
     def test_each_package_of_the_list_has_hashes_and_the_version_that_is_asked_for(self):
         lists = sorted(PACKAGING.glob("requirements*.in"))
-        self.assertEqual([path.stem for path in lists], ["requirements-gpu", "requirements-torch", "requirements-wheel", "requirements"])
+        self.assertEqual([path.stem for path in lists], ["requirements-gpu", "requirements-notebooks", "requirements-torch", "requirements-wheel", "requirements"])
         every_line = []
         for path in lists:
             wanted = re.findall(r"^([^#\s]+)", path.read_text(), re.MULTILINE)
