@@ -50,7 +50,6 @@ constexpr auto kKinds = std::to_array<KindWords>({
 static_assert(kKinds.size() == namesOf(EditKind{}).size());
 
 const KindWords& wordsOf(EditKind kind) { return kKinds.at(static_cast<size_t>(kind)); }
-QString kindWord(EditKind kind) { return EditModel::tr(wordsOf(kind).word); }
 QString kindMeaning(EditKind kind) { return EditModel::tr(wordsOf(kind).meaning); }
 
 // The column's title says that it is per run. gain: of a fold, else of a centering.
@@ -103,10 +102,13 @@ auto ofEdit(Answer answer) {
 
 }  // namespace
 
+QString editWord(EditKind kind) { return EditModel::tr(wordsOf(kind).word); }
+QChar editMark(EditKind kind) { return wordsOf(kind).mark; }
+
 EditModel::EditModel(QObject* parent)
     : RecordTable({},
                   {{NodeRole, ofEdit(&protocol::EditInfo::node)},
-                   {ClassRole, [](const EditLine& line) { return QString(QChar(wordsOf(line.row.edit.kind).mark)); }},
+                   {ClassRole, [](const EditLine& line) { return QString(editMark(line.row.edit.kind)); }},
                    {FallsRole, [this](const EditLine& line) { return falls(line); }}},
                   parent) {
   setRows({}, columns());
@@ -116,13 +118,13 @@ EditModel::Columns EditModel::columns() const {
   return {
       {tr("Edit"),
        tr("Clear the box to leave an edit out. The norms that need it then stay LayerNorms."),
-       [](const EditLine& line) { return kindWord(line.row.edit.kind); },
+       [](const EditLine& line) { return editWord(line.row.edit.kind); },
        {{Qt::CheckStateRole,
          [](const EditLine& line) { return static_cast<int>(line.row.on ? Qt::Checked : Qt::Unchecked); }},
         {Qt::ToolTipRole, [](const EditLine& line) { return kindMeaning(line.row.edit.kind); }},
         {Qt::AccessibleTextRole,
          [](const EditLine& line) {
-           return QStringLiteral("%1: %2").arg(kindWord(line.row.edit.kind), text(line.row.edit.text));
+           return QStringLiteral("%1: %2").arg(editWord(line.row.edit.kind), text(line.row.edit.text));
          }}}},
       {tr("Tensor or norm"),
        tr("What the edit changes."),

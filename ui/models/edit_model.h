@@ -20,6 +20,9 @@ struct EditLine {
   std::optional<NormCost> cost = {};  // of the norm that it folds, or centers for, where measured
 };
 
+[[nodiscard]] QString editWord(EditKind kind);  // "Center at run time"
+[[nodiscard]] QChar editMark(EditKind kind);    // Letter of the class of what it edits.
+
 class EditModel final : public RecordTable<EditLine> {
   Q_OBJECT
 

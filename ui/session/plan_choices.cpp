@@ -49,6 +49,10 @@ void PlanChoices::setPolicy(Policy policy) {
   push(params, tr("policy %1").arg(policyTitle(policy)));
 }
 
+void PlanChoices::use(const protocol::PlanParams& params, const QString& name) {
+  if (!samePlan(params, wanted_.params)) push(params, tr("use %1").arg(name));
+}
+
 void PlanChoices::centerValue(int value, bool centered) {
   protocol::PlanParams params = wanted_.params;
   std::erase(params.center_values, value);

@@ -34,6 +34,7 @@ class PlanChoices final : public QObject {
   void foldAll();                                             // Policy::All, no norm kept
   void suggestBest();  // the planner's choice with prices measured where the model runs; nothing kept, nothing added
   void reset();        // as after the analysis
+  void use(const protocol::PlanParams& params, const QString& name);
 
   // ---- for the session
   void setFolded(int norms);                                // it was folded: a step that can be taken back

@@ -225,6 +225,8 @@ void MainWindow::connectViews() {
   connect(workspace_->inspector(), &Inspector::nodeWanted, graph, &GraphPane::lookAt);
   connect(workspace_->inspector(), &Inspector::hideClicked, this,
           [this] { actions_->toggleInspector->setChecked(false); });
+  connect(workspace_->bottom(), &BottomPanel::comparisonWanted, this,
+          [this](const VariantRow& a, const VariantRow& b) { comparison()->comparePlans(a, b); });
   connect(workspace_->bottom(), &BottomPanel::nodeChosen, graph, &GraphPane::goToNode);
   connect(workspace_->bottom(), &BottomPanel::exportAnywayClicked, this, &MainWindow::exportAnyway);
   connect(workspace_->sheet(), &ExportSheet::reportWanted, report_, &ReportExport::start);
@@ -282,15 +284,17 @@ void MainWindow::askForComparison() {
              [this](const QString& path) { showComparison(path); });
 }
 
-void MainWindow::showComparison(const QString& path) {
+CompareView* MainWindow::comparison() {
   if (compare_ == nullptr) {
     compare_ = new CompareView(session_, pages_);
     pages_->addWidget(compare_);
     connect(compare_, &CompareView::closed, this, &MainWindow::showWork);
   }
   showPage(compare_);
-  compare_->compareWith(path);
+  return compare_;
 }
+
+void MainWindow::showComparison(const QString& path) { comparison()->compareWith(path); }
 
 void MainWindow::showPage(QWidget* page) {
   pages_->setCurrentWidget(page);

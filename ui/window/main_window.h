@@ -117,6 +117,7 @@ class MainWindow final : public QMainWindow {
   void log(const QString& line);  // The engine or the window reported it; the time is added.
   void fillSearch();
   void showComparison(const QString& path);  // empty: with the folded model
+  CompareView* comparison();                 // Shows it.
   void askForComparison();
   void goTo(int target, int id);  // target: SearchModel::Target
   void showEngineLost(const QString& reason);

@@ -6,16 +6,21 @@
 #include <QSet>
 #include <QTableView>
 
+#include "tests/support/wait_for_layout.h"
 #include "tests/ui/shell/shown_window.h"
 #include "ui/client/engine_client.h"
+#include "ui/graphview/graph_view.h"
 #include "ui/models/edit_model.h"
 #include "ui/models/norm_table.h"
 #include "ui/models/plan/variant_table.h"
 #include "ui/session/plan_preview.h"
 #include "ui/widgets/delegates/edit_delegate.h"
+#include "ui/widgets/elided_label.h"
 #include "ui/widgets/segmented.h"
 #include "ui/window/actions.h"
 #include "ui/window/bottom/bottom_panel.h"
+#include "ui/window/workspace/changes/change_table.h"
+#include "ui/window/workspace/compare_view.h"
 #include "ui/window/workspace/workspace.h"
 
 namespace normlens::ui {
@@ -92,9 +97,58 @@ class TestPlanPanel final : public test::ModelTest {
     QTRY_VERIFY(shown.session.plan() && shown.session.plan()->policy == Policy::All);
     QTRY_VERIFY(cell(2, VariantTable::Name).startsWith(u'●'));
     QVERIFY(cell(1, VariantTable::Time) != QStringLiteral("–"));
-    // Another norm that is kept makes other plans.
+    // What the user keeps makes a plan of their own; the policies' stay as they are, and lead back.
     shown.session.choices()->keepNorm(0, true);
-    QTRY_VERIFY(cell(1, VariantTable::Error) == QStringLiteral("–") && table->model()->rowCount() == 4);
+    QTRY_COMPARE(table->model()->rowCount(), 5);
+    QTRY_VERIFY(cell(4, VariantTable::Name).startsWith(QStringLiteral("● Your plan")));
+    QCOMPARE(cell(4, VariantTable::Error), QStringLiteral("–"));
+    QVERIFY(cell(1, VariantTable::Time) != QStringLiteral("–"));
+    const auto folds = [&](int row) { return cell(row, VariantTable::Folded).section(u' ', 0, 0).toInt(); };
+    QCOMPARE(folds(4), folds(2) - 1);
+    table->setCurrentIndex(table->model()->index(2, 0));
+    QTest::keyClick(table, Qt::Key_Return);
+    QTRY_VERIFY(cell(2, VariantTable::Name).startsWith(u'●') && shown.session.plan());
+    QCOMPARE(table->model()->rowCount(), 5);
+    QVERIFY(shown.session.choices()->params().keep_norms.empty());
+    shown.window.actions()->undo->trigger();
+    QTRY_VERIFY(cell(4, VariantTable::Name).startsWith(u'●'));
+  }
+
+  // The plan in use and a row that is clicked: both on the open model's graph, with the edits that only one makes.
+  void twoVariantsAreShownSideBySide() {
+    Shown shown(test::modelFile(folder_, QStringLiteral("bert.pt")));
+    shown.session.choices()->keepNorm(0, true);
+    auto* view = shown.child<Segmented>("planView");
+    QTest::mouseClick(view, Qt::LeftButton, {}, QPoint(view->width() * 3 / 4, view->height() / 2));
+    auto* table = shown.child<QTableView>("variantTable");
+    QTRY_COMPARE(table->model()->rowCount(), 5);
+    auto* side = shown.child<QPushButton>("compareVariants");
+    QVERIFY(!side->isEnabled());
+    const QModelIndex balanced = table->model()->index(1, VariantTable::Folded);
+    QTest::mouseClick(table->viewport(), Qt::LeftButton, {}, table->visualRect(balanced).center());
+    QCOMPARE(side->text(), QStringLiteral("Compare Balanced and Your plan side by side"));
+    QTest::mouseClick(side, Qt::LeftButton);
+    auto* compare = shown.child<CompareView>("compare");
+    QVERIFY(compare->isVisible());
+    const auto graphs = compare->findChildren<graphview::GraphView*>();
+    for (auto* graph : graphs) QVERIFY(test::waitForLayout(*graph, 5000));
+    const int node = shown.session.norm(0)->node;
+    const auto folds = [&](const graphview::GraphView* graph) {
+      return graph->planMarks().isRmsNorm(graph->scene().hierarchy->itemOfId(node));
+    };
+    QVERIFY(folds(graphs[0]) && !folds(graphs[1]));
+    auto* list = shown.child<QTableView>("changeTable");
+    QVERIFY(list->model()->rowCount() > 0);
+    const int fold = rowOf(*list->model(), QStringLiteral("Fold"), ChangeTable::Largest);
+    QVERIFY(fold >= 0);
+    QCOMPARE(list->model()->index(fold, ChangeTable::Kind).data().toString(), QStringLiteral("only left"));
+    const auto* summary = compare->findChild<ElidedLabel*>(QStringLiteral("compareSummary"));
+    QVERIFY2(summary->accessibleName().startsWith(QStringLiteral("Edits: ")), qPrintable(summary->accessibleName()));
+    QTest::mouseClick(list->viewport(), Qt::LeftButton, {},
+                      list->visualRect(list->model()->index(fold, ChangeTable::Where)).center());
+    for (auto* graph : graphs) QTRY_COMPARE(graph->selectedNode(), node);
+    QTest::keyClick(compare, Qt::Key_Escape);
+    QVERIFY(shown.window.workspace()->isVisible());
   }
 
   // Hovering a box says what would fall with it; afterwards a bar says what fell, and Undo brings it back.

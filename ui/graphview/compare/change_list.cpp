@@ -1,9 +1,12 @@
 #include "ui/graphview/compare/change_list.h"
 
 #include <algorithm>
+#include <numeric>
 #include <set>
 #include <string>
 #include <utility>
+
+#include "ui/words/plan_rows.h"
 
 namespace normlens::graphview {
 namespace {
@@ -146,6 +149,36 @@ class Lister {
 std::vector<Change> changesOf(const GraphDocument& a, const GraphDocument& b, const GraphDiff& diff,
                               const WeightTexts& weightsOfA, const WeightTexts& weightsOfB) {
   return Lister(a, b, diff, weightsOfA, weightsOfB).run();
+}
+
+std::vector<Change> editsOfOne(const GraphDocument& graph, const protocol::PlanInfo& a, const protocol::PlanInfo& b) {
+  std::unordered_map<int, int> places;
+  for (size_t i = 0; i < graph.nodes.size(); ++i) places.emplace(graph.nodes[i].id, static_cast<int>(i));
+  std::vector<Change> changes;
+  const std::vector<ui::PlanRow> rows = ui::planRows(a, b);
+  for (size_t i = 0; i < rows.size(); ++i) {
+    const bool onlyB = i >= a.edits.size();  // they follow those of a
+    if (rows[i].on && !onlyB) continue;
+    const auto found = places.find(rows[i].edit.node);
+    const int place = found == places.end() ? -1 : found->second;
+    changes.push_back({onlyB ? Change::Kind::Added : Change::Kind::Removed, place, place, {}, rows[i].edit});
+  }
+  std::ranges::stable_sort(changes, {}, &Change::a);
+  return changes;
+}
+
+GraphDiff diffOf(const GraphDocument& graph, const std::vector<Change>& edits) {
+  GraphDiff diff;
+  for (GraphDiff::Side* side : {&diff.a, &diff.b}) {
+    side->marks.assign(graph.nodes.size(), NodeMark::Same);
+    side->partners.resize(graph.nodes.size());
+    std::iota(side->partners.begin(), side->partners.end(), 0);
+  }
+  for (const Change& edit : edits) {
+    if (edit.a < 0) continue;
+    (edit.kind == Change::Kind::Removed ? diff.a : diff.b).marks[static_cast<size_t>(edit.a)] = NodeMark::Only;
+  }
+  return diff;
 }
 
 }  // namespace normlens::graphview

@@ -1,8 +1,9 @@
 // Lists the differences between two graphs: the marks of a GraphDiff in the order in which nodes run, weight by
-// weight.
+// weight. The differences between two plans of one graph are the edits that only one of them makes.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "core/protocol/messages.h"
@@ -30,6 +31,7 @@ struct Change {
   Kind kind = Kind::Weight;
   int a = -1, b = -1;               // places in GraphDocument::nodes; -1 on the side that has nothing of the kind
   std::vector<WeightPair> weights;  // Weight: that one; else all that the two nodes read
+  std::optional<protocol::EditInfo> edit = {};  // of one of two plans: Removed, the left one's; Added, the right one's
 };
 
 // diff: of a and b. A weight that several nodes read is listed once, at the first. What only b has follows what comes
@@ -37,5 +39,11 @@ struct Change {
 [[nodiscard]] std::vector<Change> changesOf(const protocol::GraphDocument& a, const protocol::GraphDocument& b,
                                             const GraphDiff& diff, const WeightTexts& weightsOfA,
                                             const WeightTexts& weightsOfB);
+
+// Returns the edits that only one of two plans of the graph makes, in the order in which their nodes run.
+[[nodiscard]] std::vector<Change> editsOfOne(const protocol::GraphDocument& graph, const protocol::PlanInfo& a,
+                                             const protocol::PlanInfo& b);
+// Marks the nodes of those edits in a graph that is compared with itself.
+[[nodiscard]] GraphDiff diffOf(const protocol::GraphDocument& graph, const std::vector<Change>& edits);
 
 }  // namespace normlens::graphview

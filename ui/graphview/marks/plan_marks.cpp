@@ -35,6 +35,21 @@ std::map<int, EdgeStart> startsOf(const Scene& scene, const std::set<int>& value
 
 }  // namespace
 
+PlanPicture pictureOf(const protocol::PlanInfo& plan, const std::vector<protocol::NormInfo>& norms,
+                      const std::vector<ui::PlanMark>& marks) {
+  PlanPicture picture;
+  for (const protocol::NormInfo& norm : norms) {
+    const auto at = static_cast<size_t>(norm.index);
+    picture.norms.emplace_back(norm.node, at < marks.size() ? marks[at].state : ui::PlanState::Unknown);
+  }
+  for (const protocol::EditInfo& edit : plan.edits) {
+    if (edit.kind == EditKind::CenterConstant) picture.centered.push_back(edit.node);
+    if (edit.kind == EditKind::AbsorbShift) picture.shifted.push_back(edit.node);
+    if (edit.kind == EditKind::InsertCentering) picture.centerings.emplace_back(edit.values.front(), edit.node);
+  }
+  return picture;
+}
+
 PlanMarks::PlanMarks(const Scene& scene, const PlanPicture& picture) : active(true), proved(picture.proved) {
   const layout::Hierarchy& hierarchy = *scene.hierarchy;
   for (const auto& [node, state] : picture.norms) {

@@ -22,6 +22,10 @@ struct PlanPicture {
   bool proved = false;  // done, and no output changed
 };
 
+// marks: by NormInfo::index.
+[[nodiscard]] PlanPicture pictureOf(const protocol::PlanInfo& plan, const std::vector<protocol::NormInfo>& norms,
+                                    const std::vector<ui::PlanMark>& marks);
+
 struct PlanMarks {
   struct Pills {
     int centered = 0, shifted = 0;

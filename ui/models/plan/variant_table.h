@@ -1,5 +1,5 @@
-// Lists the plans that a model can have side by side, one for each policy. What was proved or measured of a plan stands
-// in its row; what was not stays open.
+// Lists the plans that a model can have side by side, one for each policy and the user's own. What was proved or
+// measured of a plan stands in its row; what was not stays open.
 #pragma once
 
 #include <optional>
@@ -13,7 +13,7 @@ namespace normlens::ui {
 
 struct VariantRow {
   QString name;
-  Policy policy = Policy::Balanced;
+  protocol::PlanParams params = {};
   protocol::PlanInfo plan = {};
   QString same = {};  // the row above that makes the same edits; empty: none does
   bool inUse = false;
@@ -25,11 +25,13 @@ class VariantTable final : public RecordTable<VariantRow> {
   Q_OBJECT
 
  public:
-  enum Column { Name, Folded, Centerings, Growth, Rewritten, Error, Time };
+  enum Column { Name, Folded, Centerings, Growth, Rewritten, Error, Time, Speedup };
 
   explicit VariantTable(QObject* parent = nullptr);
 
   void show(std::vector<VariantRow> rows);  // marks those of one plan
+  // "Fold all · 9 of 9 folded · 8 centerings · error 9e-7 · 7.85 ms (7.78–7.92)"; what is open is left out.
+  [[nodiscard]] static QString summaryOf(const VariantRow& row);
 };
 
 }  // namespace normlens::ui

@@ -9,6 +9,7 @@
 #include <QStackedWidget>
 #include <QTabBar>
 
+#include "ui/models/plan/variant_table.h"
 #include "ui/session/session.h"
 #include "ui/theme/theme.h"
 #include "ui/widgets/elided_label.h"
@@ -93,8 +94,8 @@ QWidget* BottomPanel::makeHeader(Actions* actions) {
   layoutOf(header)->addSpacing(16);
   layoutOf(header)->addWidget(summary_, 1);
   planView_ = describe(new Segmented({{tr("Edits"), tr("The edits of the plan in use.")},
-                                      {tr("Variants"), tr("The plans of all policies in one table; double-click one "
-                                                          "to use it.")}},
+                                      {tr("Variants"), tr("The plans of all policies and your own in one table; "
+                                                          "double-click one to use it.")}},
                                      header),
                        "planView", {}, tr("Edits or variants"));
   layoutOf(header)->addSpacing(8);
@@ -127,7 +128,8 @@ void BottomPanel::addPages() {
   auto* plan = addPage(new QStackedWidget(pages_), "plan");
   plan->addWidget(makePlanPage(
       session_, [this](int node) { Q_EMIT nodeChosen(node); }, plan));
-  plan->addWidget(makeVariantsPage(session_, plan));
+  plan->addWidget(makeVariantsPage(
+      session_, [this](const VariantRow& a, const VariantRow& b) { Q_EMIT comparisonWanted(a, b); }, plan));
   connect(planView_, &Segmented::chosen, plan, &QStackedWidget::setCurrentIndex);
   addPage(makeProofPage(
               session_, [this] { Q_EMIT exportAnywayClicked(); }, pages_),

@@ -15,6 +15,7 @@ class IconButton;
 class RoomSteps;
 class Segmented;
 class Session;
+struct VariantRow;
 
 class BottomPanel final : public QFrame {
   Q_OBJECT
@@ -33,6 +34,7 @@ class BottomPanel final : public QFrame {
   void nodeChosen(int node);
   void exportAnywayClicked();
   void inputsWanted();
+  void comparisonWanted(const normlens::ui::VariantRow& a, const normlens::ui::VariantRow& b);
 
  private:
   [[nodiscard]] QWidget* makeHeader(Actions* actions);  // the tabs, the summary of the shown one, buttons

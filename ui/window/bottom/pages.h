@@ -9,10 +9,13 @@ class QWidget;
 namespace normlens::ui {
 
 class Session;
+struct VariantRow;
 
 // nodeChosen: called with the node of the edit that is clicked.
 [[nodiscard]] QWidget* makePlanPage(Session* session, std::function<void(int node)> nodeChosen, QWidget* parent);
-[[nodiscard]] QWidget* makeVariantsPage(Session* session, QWidget* parent);
+// compare: called with the two variants that are to be shown side by side.
+using CompareVariants = std::function<void(const VariantRow& a, const VariantRow& b)>;
+[[nodiscard]] QWidget* makeVariantsPage(Session* session, CompareVariants compare, QWidget* parent);
 [[nodiscard]] QWidget* makeNormTablePage(Session* session, QWidget* parent);
 [[nodiscard]] QWidget* makeInputsPage(Session* session, QWidget* parent);
 // exportAnyway: called when the user wants the folded model written although its proof failed.

@@ -10,6 +10,7 @@
 #include "ui/graphview/compare/change_list.h"
 #include "ui/graphview/graph_view.h"
 #include "ui/graphview/linked_views.h"
+#include "ui/models/plan/variant_table.h"
 #include "ui/session/session.h"
 #include "ui/theme/theme.h"
 #include "ui/widgets/elided_label.h"
@@ -71,7 +72,7 @@ CompareView::CompareView(Session* session, QWidget* parent)
 
 // The fold that is shown was taken back, or is another one now.
 void CompareView::missFold() {
-  if (!isVisible() || !path_.isEmpty()) return;
+  if (!isVisible() || ofPlans_ || !path_.isEmpty()) return;
   forgetOther();
   missesFold_ = true;
   viewB_->setError(tr("The plan is not folded."));
@@ -151,7 +152,7 @@ QWidget* CompareView::makeSide(ElidedLabel*& title, graphview::GraphView*& view,
 void CompareView::forgetOther() {
   cancelRequests();
   other_.reset();
-  missesFold_ = false;
+  missesFold_ = ofPlans_ = false;
   weightsB_.texts.clear();
   weightsProblem_.clear();
   for (graphview::GraphView* view : {viewA_, viewB_}) view->setMarks({});
@@ -169,6 +170,32 @@ void CompareView::compareWith(const QString& path) {
   viewA_->setFocus();
   views_->setLinked(link_->isChecked());
   readOther();
+}
+
+void CompareView::comparePlans(const VariantRow& a, const VariantRow& b) {
+  forgetOther();
+  ofPlans_ = true;
+  other_ = session_->document();
+  showPlan(viewA_, titleA_, a);
+  showPlan(viewB_, titleB_, b);
+  viewA_->setFocus();
+  views_->setLinked(link_->isChecked());
+  auto edits = graphview::editsOfOne(*other_, a.plan, b.plan);
+  auto diff = graphview::diffOf(*other_, edits);
+  viewA_->setMarks(diff.a.marks);
+  viewB_->setMarks(diff.b.marks);
+  views_->setDiff(std::move(diff));
+  changes_->show({other_, other_}, std::move(edits));
+  showSummary();
+}
+
+void CompareView::showPlan(graphview::GraphView* view, ElidedLabel* title, const VariantRow& variant) {
+  title->setFullText(VariantTable::summaryOf(variant));
+  view->setBusy({});
+  view->setDocument(other_);
+  std::vector<PlanMark> marks;
+  for (const protocol::NormState& state : variant.plan.norms) marks.push_back(planMark(state, nullptr, -1, {}));
+  view->setPlan(graphview::pictureOf(variant.plan, session_->analysis()->norms, marks));
 }
 
 void CompareView::readOther() {
@@ -255,7 +282,8 @@ void CompareView::showSummary() {
     return summary_->setFullText(missesFold_ ? tr("Fold again to compare the fold here.")
                                              : tr("Waiting for both graphs."));
   const QString remark = weightsRemark();
-  const QString words = some               ? changes_->changes().summary()
+  const QString words = !some && ofPlans_  ? tr("Both plans make the same edits.")
+                        : some             ? changes_->changes().summary()
                         : remark.isEmpty() ? tr("The same nodes with the same weights in the same modules.")
                                            : tr("The same nodes in the same modules.");
   summary_->setFullText(remark.isEmpty() ? words : QStringLiteral("%1   %2").arg(words, remark));

@@ -1,5 +1,6 @@
-// Two models side by side: the open one and what it was folded to, or any other file. What differs is marked and
-// listed, first the operators, then the weights, then by how much; both graphs move and open together.
+// Two models side by side: the open one and what it was folded to, or any other file; or two plans of the open one.
+// What differs is marked and listed, first the operators, then the weights, then by how much; of two plans, the edits.
+// Both graphs move and open together.
 //
 // The other model is read by the engine beside the open one, which stays as it is. What it was folded to is followed: a
 // fold that is taken back, or done anew, is waited for here. Thread: GUI thread.
@@ -30,6 +31,7 @@ class ChangesPanel;
 class ElidedLabel;
 class IconButton;
 class Session;
+struct VariantRow;
 
 class CompareView final : public QWidget {
   Q_OBJECT
@@ -39,6 +41,8 @@ class CompareView final : public QWidget {
 
   // path: empty for the folded model. Shows the open model at once, the other when it was read.
   void compareWith(const QString& path);
+  // Shows what each of two plans makes of the open model.
+  void comparePlans(const VariantRow& a, const VariantRow& b);
 
  Q_SIGNALS:
   void closed();
@@ -51,6 +55,7 @@ class CompareView final : public QWidget {
   QWidget* makeTopBar();
   QWidget* makeSide(ElidedLabel*& title, graphview::GraphView*& view, const QString& name);
   void forgetOther();
+  void showPlan(graphview::GraphView* view, ElidedLabel* title, const VariantRow& variant);
   void readOther();
   void missFold();
   void followFold();
@@ -77,6 +82,7 @@ class CompareView final : public QWidget {
   Question graph_, figures_;
   QString path_;
   bool missesFold_ = false;  // the one that was compared is gone
+  bool ofPlans_ = false;     // other_ is the open model
   std::shared_ptr<const protocol::GraphDocument> other_;
   Weights weightsA_, weightsB_;
   QString weightsProblem_;

@@ -259,19 +259,10 @@ void GraphPane::showPlan() {
 }
 
 graphview::PlanPicture GraphPane::planPicture() const {
-  graphview::PlanPicture picture;
+  graphview::PlanPicture picture =
+      graphview::pictureOf(*session_->plan(), session_->analysis()->norms, session_->planMarks());
   const auto& fold = session_->foldResult();
   picture.proved = fold && fold->ok && fold->verify && fold->verify->exact == true;
-  const std::vector<PlanMark> marks = session_->planMarks();
-  for (const protocol::NormInfo& norm : session_->analysis()->norms) {
-    const auto at = static_cast<size_t>(norm.index);
-    picture.norms.emplace_back(norm.node, at < marks.size() ? marks[at].state : PlanState::Unknown);
-  }
-  for (const protocol::EditInfo& edit : session_->plan()->edits) {
-    if (edit.kind == EditKind::CenterConstant) picture.centered.push_back(edit.node);
-    if (edit.kind == EditKind::AbsorbShift) picture.shifted.push_back(edit.node);
-    if (edit.kind == EditKind::InsertCentering) picture.centerings.emplace_back(edit.values.front(), edit.node);
-  }
   return picture;
 }
 

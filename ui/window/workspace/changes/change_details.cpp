@@ -90,6 +90,12 @@ void addWeight(QVector<Property>& all, const ChangeRow& row, const ComparedGraph
 
 QVector<Property> changeDetails(const ChangeRow& row, const ComparedGraphs& graphs) {
   QVector<Property> all;
+  if (row.change.edit) {
+    const protocol::EditInfo& edit = *row.change.edit;
+    all.append({tr("edit"), text(edit.text)});
+    all.append({tr("needed by"), tr("%1 norms").arg(edit.frees.size())});
+    return all;
+  }
   if (row.change.kind == Change::Kind::Weight) {
     addWeight(all, row, graphs);
     all.append({tr("read by"), row.after});

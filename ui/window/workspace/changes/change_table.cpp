@@ -3,6 +3,8 @@
 #include <QStringList>
 #include <algorithm>
 
+#include "ui/models/edit_model.h"
+
 namespace normlens::ui {
 
 namespace {
@@ -65,7 +67,17 @@ QString weightName(const ComparedGraphs& graphs, const graphview::WeightPair& pa
   return text((left ? graphs.a : graphs.b)->values[static_cast<size_t>(left ? pair.a : pair.b)].name);
 }
 
+// An edit that only one of two plans makes.
+Row rowOf(Change change, const protocol::EditInfo& edit) {
+  Row row;
+  row.where = text(edit.subject.empty() ? edit.text : edit.subject);
+  row.mark = editMark(edit.kind);
+  row.change = std::move(change);
+  return row;
+}
+
 Row rowOf(Change change, const ComparedGraphs& graphs) {
+  if (change.edit) return rowOf(change, *change.edit);
   Row row;
   const auto *left = graphs.nodeA(change.a), *right = graphs.nodeB(change.b);
   row.where = left != nullptr ? placeOf(*graphs.a, *left, change.kind) : placeOf(*graphs.b, *right, change.kind);
@@ -82,6 +94,7 @@ Row rowOf(Change change, const ComparedGraphs& graphs) {
 }
 
 QString tipOf(const Row& row) {
+  if (row.change.edit) return text(row.change.edit->text);
   switch (row.change.kind) {
     case Change::Kind::RmsNorm:
     case Change::Kind::Operator:
@@ -126,6 +139,21 @@ ChangeTable::Columns columns() {
 }  // namespace
 
 ChangeClass ChangeRow::kind() const {
+  if (change.edit) {
+    switch (change.edit->kind) {
+      case EditKind::ReplaceNorm:
+        return ChangeClass::RmsNorms;
+      case EditKind::CenterConstant:
+        return ChangeClass::Centered;
+      case EditKind::AbsorbShift:
+        return ChangeClass::Shifts;
+      case EditKind::InsertCentering:
+      case EditKind::RestoreMean:
+        return ChangeClass::Ops;
+      default:
+        return ChangeClass::Weights;
+    }
+  }
   if (change.kind == Change::Kind::RmsNorm) return ChangeClass::RmsNorms;
   if (change.kind != Change::Kind::Weight) return ChangeClass::Ops;
   if (hasShift(*this)) return ChangeClass::Shifts;
@@ -133,6 +161,8 @@ ChangeClass ChangeRow::kind() const {
 }
 
 QString ChangeRow::kindWord() const {
+  if (change.edit)
+    return change.kind == Change::Kind::Added ? ChangeTable::tr("only right") : ChangeTable::tr("only left");
   switch (change.kind) {
     case Change::Kind::RmsNorm:
     case Change::Kind::Operator:
@@ -149,6 +179,7 @@ QString ChangeRow::kindWord() const {
 }
 
 QString ChangeRow::largest() const {
+  if (change.edit) return editWord(change.edit->kind);
   if (change.kind == Change::Kind::Added) return ChangeTable::tr("new node");
   if (change.kind == Change::Kind::Removed) return ChangeTable::tr("node gone");
   if (change.kind != Change::Kind::Weight) return QStringLiteral("%1 → %2").arg(before, after);
@@ -221,6 +252,10 @@ QString ChangeTable::summary() const {
   const auto ops = [&](Change::Kind kind) {
     return static_cast<int>(std::ranges::count_if(rows(), [&](const Row& row) { return row.change.kind == kind; }));
   };
+  if (rowCount() > 0 && row(0).change.edit)
+    return tr("Edits: %1 only on the left, %2 only on the right")
+        .arg(ops(Change::Kind::Removed))
+        .arg(ops(Change::Kind::Added));
   QStringList parts;
   const auto add = [&](int count, const QString& one, const QString& several) {
     if (count > 0) parts << (count == 1 ? one : several.arg(count));

@@ -1,4 +1,5 @@
-// Lists the differences between two models, a row each: kind, place, largest change. Figures of weights may come later.
+// Lists the differences between two models, or between two plans of one, a row each: kind, place, largest change or the
+// edit. Figures of weights may come later.
 #pragma once
 
 #include <array>

@@ -203,7 +203,7 @@ void ChangesPanel::showCounts() {
   };
   filter_->setSegments(
       {segment(tr("All"), ChangeClass::All, tr("All changes.")),
-       segment(tr("RMSNorm"), ChangeClass::RmsNorms, tr("LayerNorms that are RMSNorms on the right.")),
+       segment(tr("RMSNorm"), ChangeClass::RmsNorms, tr("LayerNorms that are RMSNorms on one side only.")),
        segment(tr("Centered"), ChangeClass::Centered, tr("Weights whose mean was subtracted.")),
        segment(tr("Shifts"), ChangeClass::Shifts, tr("Biases into which the β of a LayerNorm moved.")),
        segment(tr("Weights"), ChangeClass::Weights, tr("Weights with other changes.")),
