@@ -32,8 +32,10 @@ struct BenchParams {
   std::string dtype;               // The weights' and float inputs'; empty: as in the file.
   int threads = 0;                 // One op uses as many; 0: the runtime's choice.
   bool cuda_graph = false;         // on CUDA: a pass is recorded once and replayed
+  // Rounds end early once the 95% interval of the speed-up is within so many percent of it; 0: after `rounds`.
+  double until_percent = 0;
 };
-NORMLENS_FIELDS(BenchParams, a, b, rounds, iterations, warmup, sweep, device, dtype, threads, cuda_graph)
+NORMLENS_FIELDS(BenchParams, a, b, rounds, iterations, warmup, sweep, device, dtype, threads, cuda_graph, until_percent)
 
 // Returns the flavour in a side's name: "fast" of "folded:fast", empty for "folded"; nullopt: it is no fold.
 [[nodiscard]] inline std::optional<std::string> flavourOfFold(std::string_view side) {
@@ -71,11 +73,13 @@ struct BenchSide {
   std::string peak_reason;            // why it is not known
   std::vector<OpShare> ops;           // the longest first
   std::string ops_reason;             // why they are not known
-  std::optional<double> norm_share;   // A share of the ops' time.
-  bool ops_late = false;              // a GPU waited for launches: the times of these ops hold that wait
+  // A node of the side's graph and its time in one pass, as in `ops`. Nodes that the runtime has merged are left out.
+  std::vector<std::pair<int, double>> node_ms;
+  std::optional<double> norm_share;  // A share of the ops' time.
+  bool ops_late = false;             // a GPU waited for launches: the times of these ops hold that wait
 };
 NORMLENS_FIELDS(BenchSide, model, runtime, latency, samples_ms, peak_bytes, peak_reason, ops, ops_reason, norm_share,
-                ops_late)
+                ops_late, node_ms)
 
 // BenchOutputs compares B's outputs with A's on the device that is measured; see run::OutputsReport.
 struct BenchOutputs {

@@ -100,6 +100,7 @@ void describeOps(const std::vector<formats::OpTime>& ops, const SideNames& names
     share.norm = norm;
     share.count += 1;
     share.ms += op.ms;
+    if (op.node != graph::kNone) out.node_ms.emplace_back(op.node, op.ms);
     out.ops_late = out.ops_late || op.late;
     all += op.ms;
     if (norm) norms += op.ms;
@@ -308,6 +309,7 @@ class Measurement {
     run::BenchOptions options{.rounds = params_.rounds,
                               .iterations = params_.iterations,
                               .warmup = params_.warmup < 0 ? std::nullopt : std::optional(params_.warmup),
+                              .untilPercent = params_.until_percent,
                               .settings = at.settings,
                               .onRound = [&](const run::BenchReport& soFar) {
                                 const auto now = std::chrono::steady_clock::now();

@@ -120,6 +120,17 @@ TEST(Bench, TwoModelsSideBySide) {
   EXPECT_EQ(report.b->ops.size(), 2U);
 }
 
+TEST(Bench, TheRoundsEndOnceTheSpeedupIsKnownWellEnough) {
+  BenchOptions options = quick(60);
+  options.untilPercent = 2;
+  const auto report = must(benchFold(options));
+  EXPECT_EQ(report.rounds.size(), 8U) << "of fewer the interval says little";
+  EXPECT_TRUE(report.complete);
+  EXPECT_EQ(report.b->ops.size(), 2U);
+  options.untilPercent = 1e-9;  // that narrow it does not become
+  EXPECT_EQ(must(benchFold(options)).rounds.size(), 60U);
+}
+
 // By how much the last number of either is off on a GPU.
 Result<BenchReport> benchOnGpu(Fault fault, DType dtype, double offA = 0, double offB = 0) {
   FakeModel a(fault, dtype);

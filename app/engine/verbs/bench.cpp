@@ -236,6 +236,9 @@ void declareSettings(CLI::App& app, BenchOptions& options) {
       ->check(wholeFrom(1))
       ->capture_default_str();
   app.add_option("--rounds", params.rounds, "Rounds, each A B B A")->check(wholeFrom(1))->capture_default_str();
+  app.add_option("--until", params.until_percent,
+                 "End the rounds once the 95% interval of the speed-up is within so many percent")
+      ->check(CLI::PositiveNumber);
   app.add_option("--sweep", params.sweep,
                  "Measure at several values: batch=1,2,4, seq=64,256, dtype=float32,bfloat16, device=cpu,cuda, "
                  "norm=portable,fast")

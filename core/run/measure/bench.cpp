@@ -164,7 +164,17 @@ SideReport describe(const Runner& runner) {
   return side;
 }
 
-// Runs the rounds; true once all are done, false when stopped with at least one.
+// Returns whether the interval of the speed-up is as narrow as wanted. The bootstrap's interval of a few rounds is not
+// wide enough to decide that.
+bool isSureEnough(const BenchReport& report, double untilPercent) {
+  constexpr size_t kLeastRounds = 8;
+  if (untilPercent <= 0 || !report.b || report.rounds.size() < kLeastRounds) return false;
+  const Speedup& speedup = report.speedup;
+  const double most = untilPercent / 100 * speedup.ratio;
+  return speedup.high - speedup.ratio <= most && speedup.ratio - speedup.low <= most;
+}
+
+// Runs the rounds; returns true once all that are wanted are done, false when stopped with at least one.
 Result<bool> runRounds(const Side& a, const Side& b, const BenchOptions& options, BenchReport& report,
                        const Task& task) {
   const bool onCpu = options.settings.device == formats::Device::Cpu;
@@ -182,6 +192,7 @@ Result<bool> runRounds(const Side& a, const Side& b, const BenchOptions& options
     report.crowded = onCpu && isCrowded(report.otherCores, report.a.threads, cores);
     summarizeRounds(report, options.seed);
     if (options.onRound) options.onRound(report);
+    if (isSureEnough(report, options.untilPercent)) break;
   }
   return true;
 }

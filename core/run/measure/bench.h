@@ -59,6 +59,7 @@ struct BenchOptions {
   int rounds = 20;
   int iterations = 5;         // runs in each of the four parts of a round
   std::optional<int> warmup;  // runs per model; nullopt: until stable
+  double untilPercent = 0;    // with two models; see protocol::BenchParams
   uint64_t seed = 1;          // Seeds the bootstrap.
   formats::RunSettings settings;
   bool extras = true;  // memory, times of single ops and the comparison of the outputs too
