@@ -1,5 +1,7 @@
 #include "ui/graphview/box_style.h"
 
+#include "ui/graphview/marks/heat.h"
+
 namespace normlens::graphview {
 
 using layout::BoxKind;
@@ -62,6 +64,15 @@ BoxStyle plainStyle(const BoxState& state, const ui::Theme& theme) {
   return style;
 }
 
+// Blue is for time alone. Even the darkest keeps the text of the theme readable.
+void addHeat(BoxStyle& style, const BoxState& state, const ui::Theme& theme) {
+  const double share = static_cast<double>(state.heat) / Heat::kLevels;
+  style.fill = state.heat == 0 ? theme.canvas : mixed(theme.accent, theme.panel, 0.04 + 0.5 * share);
+  style.border = mixed(theme.accent, theme.panel, state.heat == 0 ? 0.12 : 0.3 + 0.6 * share);
+  style.bar = QColor();
+  style.text = state.heat == 0 ? theme.textSoft : theme.text;
+}
+
 void addAttention(BoxStyle& style, const BoxState& state, const ui::Theme& theme) {
   if (state.hovered && !state.lit) style.border = mixed(style.border, theme.text, 0.6);
   if (!state.selected || state.chosen || state.blocker) return;  // those are conspicuous enough
@@ -83,6 +94,7 @@ BoxStyle boxStyle(BoxKind kind, char letter, const BoxState& state, const ui::Th
     style.borderWidth = 2;
     style.border = state.dim ? style.border : state.chosen || state.blocker ? style.border : theme.streamLine;
   }
+  if (state.heat >= 0) addHeat(style, state, theme);
   addAttention(style, state, theme);
   return style;
 }

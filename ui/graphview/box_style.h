@@ -18,10 +18,11 @@ struct BoxState {
   bool blocker = false;
   bool hovered = false;
   bool selected = false;
+  int heat = -1;  // the level of its time, 0: not timed; -1: times are not shown
   [[nodiscard]] unsigned bits() const {
     return static_cast<unsigned>(dim) | static_cast<unsigned>(lit) << 1 | static_cast<unsigned>(chosen) << 2 |
            static_cast<unsigned>(blocker) << 3 | static_cast<unsigned>(hovered) << 4 |
-           static_cast<unsigned>(selected) << 5;
+           static_cast<unsigned>(selected) << 5 | static_cast<unsigned>(heat + 1) << 6;
   }
 };
 

@@ -27,6 +27,7 @@
 #include "ui/graphview/overlays/zoom_control.h"
 #include "ui/graphview/paint/graph_painter.h"
 #include "ui/graphview/scene.h"
+#include "ui/words/format.h"
 
 namespace normlens::graphview {
 namespace {
@@ -86,7 +87,7 @@ QString verdictWords(const layout::Hierarchy& hierarchy, const NormVerdicts& ver
 
 // Describes a box or an edge under the pointer, as rich text for a tooltip: a name, what it is or is made of, its
 // shape, verdicts, and the highlight's note on it. Empty where nothing was hit.
-QString hitText(const Scene& scene, const Hit& hit, const NormVerdicts& verdicts, const Lighting& lighting) {
+QString hitText(const Scene& scene, const Hit& hit, const Marks& marks) {
   const auto& document = *scene.hierarchy->document;
   const auto describe = [&](const protocol::GraphValue& value) { return valueText(value).toHtmlEscaped(); };
   if (hit.edge >= 0) {
@@ -105,7 +106,7 @@ QString hitText(const Scene& scene, const Hit& hit, const NormVerdicts& verdicts
   if (item.kind == layout::ItemKind::Group) {
     if (!item.type.empty()) text += QStringLiteral("<br>") + escaped(item.type);
     text += QStringLiteral("<br>") + layout::opSummary(item);
-    text += opCounts(*scene.hierarchy, index) + verdictWords(*scene.hierarchy, verdicts, index);
+    text += opCounts(*scene.hierarchy, index) + verdictWords(*scene.hierarchy, marks.verdicts, index);
   } else {
     const auto& node = document.nodes[static_cast<size_t>(item.node)];
     text += QStringLiteral("<br>") + escaped(node.op);
@@ -115,7 +116,12 @@ QString hitText(const Scene& scene, const Hit& hit, const NormVerdicts& verdicts
       if (!shape.isEmpty()) text += QStringLiteral("<br>") + shape;
     }
   }
-  if (const std::string note = lighting.note(index); !note.empty()) text += QStringLiteral("<br>") + escaped(note);
+  if (marks.heat.active()) {
+    const double ms = marks.heat.ms(index);
+    text += QStringLiteral("<br>") + (ms > 0 ? tr("%1 per run").arg(ui::formatMilliseconds(ms)) : tr("not timed"));
+  }
+  if (const std::string note = marks.lighting.note(index); !note.empty())
+    text += QStringLiteral("<br>") + escaped(note);
   return text;
 }
 
@@ -547,8 +553,7 @@ void GraphView::selectAround() {
 bool GraphView::event(QEvent* event) {
   if (event->type() == QEvent::ToolTip) {
     const auto* help = static_cast<QHelpEvent*>(event);
-    const QString text =
-        shown_.scene.empty() ? QString() : hitText(shown_.scene, hitAt(help->pos()), marks_.verdicts, marks_.lighting);
+    const QString text = shown_.scene.empty() ? QString() : hitText(shown_.scene, hitAt(help->pos()), marks_);
     if (text.isEmpty()) {
       QToolTip::hideText();
     } else {

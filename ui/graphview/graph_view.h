@@ -79,6 +79,10 @@ class GraphView : public QWidget {
   void setZeroMeanMap(std::optional<protocol::ZeroMeanMap> map);
   [[nodiscard]] const MeanStates& meanStates() const { return marks_.means; }
 
+  // ---- the measured time of each node, as its color. nullopt: the nodes have the colors of their classes.
+  void setTimes(std::optional<NodeTimes> times);
+  [[nodiscard]] const Heat& heat() const { return marks_.heat; }
+
   // Every node shows the letter of its class, not only those of the highlight.
   void setLetters(bool shown);
 

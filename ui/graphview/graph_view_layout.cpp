@@ -23,6 +23,7 @@ void GraphView::setDocument(std::shared_ptr<const protocol::GraphDocument> docum
                         .plan = {},
                         .means = {},
                         .highlight = {},
+                        .times = std::nullopt,
                         .letters = wanted_.letters};
   marks_ = {};
   reach_ = {};
@@ -192,6 +193,13 @@ void GraphView::setPlan(std::optional<PlanPicture> plan) {
   wanted_.plan = std::move(plan);
   const bool drawn = wanted_.plan && !shown_.scene.empty();
   marks_.plan = drawn ? PlanMarks(shown_.scene, *wanted_.plan) : PlanMarks();
+  update();
+}
+
+void GraphView::setTimes(std::optional<NodeTimes> times) {
+  wanted_.times = std::move(times);
+  const bool drawn = wanted_.times && !shown_.scene.empty();
+  marks_.heat = drawn ? Heat(*shown_.scene.hierarchy, *wanted_.times) : Heat();
   update();
 }
 

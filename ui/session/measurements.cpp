@@ -9,6 +9,11 @@ bool Measurements::wantsFold() const {
   return protocol::flavourOfFold(params_.a) || protocol::flavourOfFold(params_.b);
 }
 
+const protocol::BenchPoint* Measurements::timedNodes() const {
+  const protocol::BenchPoint* point = last_ ? protocol::firstMeasured(*last_) : nullptr;
+  return point != nullptr && point->a.model == "original" && !point->a.node_ms.empty() ? point : nullptr;
+}
+
 void Measurements::setParams(const protocol::BenchParams& params) {
   params_ = params;
   Q_EMIT paramsChanged();

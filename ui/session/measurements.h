@@ -39,6 +39,9 @@ class Measurements final : public QObject {
   [[nodiscard]] const protocol::BenchParams& params() const { return params_; }
   [[nodiscard]] bool wantsFold() const;  // by params()
 
+  // Returns the last measurement of the open model and its fold where it has times of nodes; nullptr: there is none.
+  [[nodiscard]] const protocol::BenchPoint* timedNodes() const;
+
   void setParams(const protocol::BenchParams& params);
   void setDevice(const QString& device);  // "cpu", "cuda": where measurements start out
   void restore(const Project& project);

@@ -250,6 +250,29 @@ void types(Stage& stage) {
   stage.window.workspace()->graph()->view()->setZoom(1);
 }
 
+// Measured and colored by time; with room for the graph.
+void costs(Stage& stage) {
+  open(stage, stage.model);
+  fold(stage);
+  idle(stage);
+  ui::Session& session = *stage.window.session();
+  session.measure();
+  (void)waitFor([&] { return session.measurements()->last().has_value() && !session.busy(); });
+  auto* mode = stage.window.findChild<ui::Segmented*>(QStringLiteral("graphMode"));
+  mode->setCurrent(3);
+  Q_EMIT mode->chosen(3);
+  (void)waitFor([&] { return session.costs()->of(0).has_value(); });
+}
+
+void costsCompared(Stage& stage) {
+  costs(stage);
+  trigger(stage, "compareFolded");
+  auto* button = stage.window.findChild<QAbstractButton*>(QStringLiteral("compareCosts"));
+  (void)waitFor([&] { return button->isEnabled(); });
+  button->click();
+  QTest::qWait(1200);
+}
+
 // Both files are held over the window, and let go there.
 void drag(Stage& stage, bool drop) {
   QMimeData data;
@@ -354,6 +377,8 @@ QVector<Scene> windowScenes() {
       {QStringLiteral("state_preview"), previewOfAnEdit, {}, false},
       {QStringLiteral("state_unticked"), anEditLeftOut, {}, false},
       {QStringLiteral("state_why_not"), whyNot, {}, false},
+      {QStringLiteral("cost"), costs},
+      {QStringLiteral("cost_compared"), costsCompared},
       {QStringLiteral("norm_table"), normTable},
       {QStringLiteral("inputs"),
        [](Stage& stage) {

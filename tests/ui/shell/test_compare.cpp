@@ -106,6 +106,29 @@ class TestCompare final : public test::ModelTest {
     QVERIFY(shown.window.workspace()->isVisible());
   }
 
+  void bothSidesAreColoredByTimeInOneScale() {
+    Shown shown(model_);
+    shown.fold();
+    shown.child<QAction>("compareFolded")->trigger();
+    auto* compare = shown.child<CompareView>("compare");
+    QTRY_COMPARE(graphsOf(compare).size(), 2);
+    const auto graphs = graphsOf(compare);
+    for (auto* graph : graphs) QVERIFY(test::waitForLayout(*graph, 5000));
+    auto* costs = compare->findChild<QToolButton*>(QStringLiteral("compareCosts"));
+    QVERIFY(!costs->isEnabled());
+    shown.session.measure();
+    QTRY_VERIFY(shown.session.measurements()->last() && !shown.session.busy());
+    QTRY_VERIFY(costs->isEnabled());
+    QTest::mouseClick(costs, Qt::LeftButton);
+    const int norm = shown.session.analysis()->norms.front().node;
+    const auto item = [&](int side) { return graphs[side]->scene().hierarchy->itemOfId(norm); };
+    QCOMPARE(graphs[0]->heat().ms(item(0)), 0.05);
+    QCOMPARE(graphs[1]->heat().ms(item(1)), 0.025);
+    QVERIFY(graphs[1]->heat().level(item(1)) < graphs[0]->heat().level(item(0)));
+    QTest::mouseClick(costs, Qt::LeftButton);
+    QVERIFY(!graphs[0]->heat().active() && !graphs[1]->heat().active());
+  }
+
   void twoDroppedFilesOpenSideBySide() {
     Shown shown;
     const QString other = test::modelFile(folder_, QStringLiteral("bert.pt"));

@@ -2,6 +2,7 @@
 #include <QAbstractButton>
 #include <QAction>
 #include <QFileDialog>
+#include <QLabel>
 #include <QLineEdit>
 #include <QSignalSpy>
 #include <set>
@@ -12,6 +13,7 @@
 #include "ui/session/session.h"
 #include "ui/widgets/info_bar.h"
 #include "ui/widgets/segmented.h"
+#include "ui/window/bottom/bottom_panel.h"
 #include "ui/window/main_window.h"
 #include "ui/window/workspace/graph_actions.h"
 #include "ui/window/workspace/graph_pane.h"
@@ -29,7 +31,7 @@ class TestGraphPane final : public QObject {
   void chooseMode(int number) {
     auto* mode = pane_->findChild<Segmented*>(QStringLiteral("graphMode"));
     mode->setFocus();
-    const double cell = mode->width() / 3.0;
+    const double cell = mode->width() / 4.0;
     QTest::mouseClick(mode, Qt::LeftButton, {}, QPointF(cell * (number + 0.5), mode->height() / 2.0).toPoint());
     QCOMPARE(mode->current(), number);
   }
@@ -72,6 +74,47 @@ class TestGraphPane final : public QObject {
     QVERIFY(lettered != plain);
     chooseMode(0);
     QCOMPARE(view_->grab().toImage(), plain);
+  }
+
+  void aMeasurementColorsEveryNodeByItsTime() {
+    auto* legend = pane_->findChild<QWidget*>(QStringLiteral("costLegend"));
+    const auto words = [&] {
+      QStringList lines;
+      for (const QLabel* line : legend->findChildren<QLabel*>()) lines << line->text();
+      return lines.join(u'\n');
+    };
+    QVERIFY(!legend->isVisible());
+    chooseMode(3);
+    QVERIFY(legend->isVisible() && !view_->heat().active());
+    QVERIFY(words().contains(QStringLiteral("Measure the model")));
+    Session& session = *window_->session();
+    session.fold();
+    QTRY_VERIFY(session.foldResult().has_value() && !session.busy());
+    window_->workspace()->bottom()->showTab(BottomPanel::Benchmark);
+    QTest::mouseClick(window_->findChild<QAbstractButton*>(QStringLiteral("benchStart")), Qt::LeftButton);
+    QTRY_VERIFY(session.measurements()->last() && !session.busy());
+    QVERIFY(view_->heat().active());
+    const auto& hierarchy = *view_->scene().hierarchy;
+    const protocol::NormInfo& norm = session.analysis()->norms.front();
+    const int item = hierarchy.itemOfId(norm.node);
+    QCOMPARE(view_->heat().ms(item), 0.05);
+    QCOMPARE(view_->heat().level(item), graphview::Heat::kLevels);
+    // A group has the sum of what is in it, the whole model all.
+    double all = 0;
+    for (const auto& [node, ms] : session.measurements()->timedNodes()->a.node_ms) {
+      if (hierarchy.itemOfId(node) >= 0) all += ms;
+    }
+    QVERIFY(qAbs(view_->heat().ms(0) - all) < 1e-9);
+    QVERIFY(words().contains(QStringLiteral("50 µs or more")));
+    QVERIFY(words().contains(QStringLiteral("on CPU")));
+    const QImage hot = view_->grab().toImage();
+    chooseMode(0);
+    QVERIFY(!view_->heat().active() && !legend->isVisible());
+    QVERIFY(view_->grab().toImage() != hot);
+    // Another plan was not measured.
+    chooseMode(3);
+    session.choices()->keepNorm(2, true);
+    QTRY_VERIFY(!view_->heat().active());
   }
 
   void afterIsThePictureThatThePlanMakes() {

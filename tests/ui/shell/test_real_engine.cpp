@@ -15,6 +15,7 @@
 #include "ui/session/streams.h"
 #include "ui/widgets/info_bar.h"
 #include "ui/window/bottom/bottom_panel.h"
+#include "ui/window/inspector/group_page.h"
 #include "ui/window/main_window.h"
 #include "ui/window/workspace/graph_pane.h"
 #include "ui/window/workspace/report_export.h"
@@ -117,6 +118,41 @@ class TestRealEngine final : public QObject {
     QTRY_VERIFY_WITH_TIMEOUT(session.plan() && streams.obstacle().isEmpty(), kPatienceMs);
     session.narrowTo(target);
     QTRY_VERIFY_WITH_TIMEOUT(QFile::exists(target), kPatienceMs);
+  }
+
+  // The graph and the inspector count the same nodes; measured, each has its time in both models.
+  void nodesAreCountedAndTimed() {
+    MainWindow window({realEngine(), ColorScheme::Light, false, false});
+    Session& session = *window.session();
+    QVERIFY(showPlanned(window, "gpt2.pt"));
+    graphview::GraphView* view = window.workspace()->graph()->view();
+    test::waitForLayout(*view, 5000);
+    const layout::Hierarchy& hierarchy = *view->scene().hierarchy;
+    int helpers = 0, groups = 0;
+    for (const protocol::GraphScope& scope : session.index().graph().scopes) {
+      const int item = hierarchy.itemOfScope(scope.id);
+      if (scope.parent < 0 || item < 0) continue;
+      const GroupContent content = contentOf(session, scope.id);
+      QCOMPARE(content.nodes, hierarchy.item(item).ops);
+      helpers += content.helpers;
+      ++groups;
+    }
+    QVERIFY(helpers > 0 && groups > 4);
+    session.fold();
+    QTRY_VERIFY_WITH_TIMEOUT(session.foldResult().has_value() && !session.busy(), kPatienceMs);
+    protocol::BenchParams params = session.measurements()->params();
+    params.rounds = 2;
+    session.measurements()->setParams(params);
+    session.measure();
+    QTRY_VERIFY_WITH_TIMEOUT(session.measurements()->last() && !session.busy(), kPatienceMs);
+    const protocol::BenchPoint* point = session.measurements()->timedNodes();
+    QVERIFY(point != nullptr && point->b && !point->b->node_ms.empty());
+    double norms = 0, all = 0;
+    for (const auto& [node, ms] : point->a.node_ms) {
+      all += ms;
+      if (session.index().node(node)->norm >= 0) norms += ms;
+    }
+    QVERIFY(qAbs(norms / all - *point->a.norm_share) < 0.01);
   }
 
   void aReportHasTheGraphAndTheProof() {

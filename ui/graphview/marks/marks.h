@@ -8,6 +8,7 @@
 
 #include "core/protocol/messages.h"
 #include "ui/graphview/marks/diff_marks.h"
+#include "ui/graphview/marks/heat.h"
 #include "ui/graphview/marks/lighting.h"
 #include "ui/graphview/marks/mean_states.h"
 #include "ui/graphview/marks/plan_marks.h"
@@ -43,6 +44,7 @@ struct WantedMarks {
   std::optional<PlanPicture> plan;  // the picture 'After'
   std::optional<protocol::ZeroMeanMap> means;
   std::optional<Highlight> highlight;
+  std::optional<NodeTimes> times;
   bool letters = false;  // every node shows the letter of its class
 };
 
@@ -52,6 +54,7 @@ struct Marks {
   DiffMarks diff;
   MeanStates means;
   Lighting lighting;
+  Heat heat;
   bool letters = false;
 
   Marks() = default;
@@ -63,6 +66,7 @@ struct Marks {
     diff = DiffMarks(*scene.hierarchy, wanted.nodes);
     if (wanted.plan) plan = PlanMarks(scene, *wanted.plan);
     if (wanted.means) means = MeanStates(scene, *wanted.means);
+    if (wanted.times) heat = Heat(*scene.hierarchy, *wanted.times);
     if (wanted.highlight) lighting = Lighting(scene, wanted.highlight->graph, wanted.highlight->blockerPath);
   }
 };

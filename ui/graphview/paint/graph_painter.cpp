@@ -7,6 +7,7 @@
 
 #include "ui/graphview/paint/painter_frame.h"
 #include "ui/theme/class_mark.h"
+#include "ui/words/format.h"
 
 namespace normlens::graphview {
 
@@ -165,10 +166,12 @@ void GraphPainter::paintCardText(const Frame& f, int index, const QRectF& rect, 
   if (state.lit) {
     paintChips(f, f.lighting.box(index), {x, second});
   } else {
-    f.painter.setPen(state.dim ? soft : f.theme.textFaint);
-    QString summary = layout::opSummary(item);
+    const bool timed = state.heat > 0;
+    f.painter.setPen(state.dim ? soft : timed ? f.theme.text : f.theme.textFaint);
+    QString summary =
+        timed ? ui::formatMilliseconds(f.state.marks->heat.ms(f.box(index).item)) : layout::opSummary(item);
     const bool judged = !state.dim && f.verdicts.inGroup.contains(f.box(index).item);
-    if (!judged && item.layerNorms > 0) summary += QStringLiteral(" · ") + layout::normSummary(item);
+    if (!judged && !timed && item.layerNorms > 0) summary += QStringLiteral(" · ") + layout::normSummary(item);
     texts_.draw(f.painter, {x, second}, summary, TextStyle::Regular, smallPixels, room);
     const double after = x + texts_.width(summary, TextStyle::Regular, smallPixels) + 9 * zoom;
     if (judged) paintVerdictCounts(f, index, {after, second});

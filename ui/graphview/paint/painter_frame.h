@@ -46,6 +46,7 @@ struct PaintFrame {
     s.dim = lighting.active() && !light.lit;
     s.chosen = light.chosen;
     s.blocker = light.blocker;
+    s.heat = state.marks->heat.active() ? state.marks->heat.level(box(index).item) : -1;
     return s;
   }
   // Too small to be seen, and in a group that shows in its stead. What is lit or chosen always shows.

@@ -65,6 +65,7 @@ CompareView::CompareView(Session* session, QWidget* parent)
     if (isVisible()) Q_EMIT closed();
   });
   connect(session_, &Session::foldChanged, this, &CompareView::missFold);
+  connect(session_->measurements(), &Measurements::changed, this, &CompareView::showCosts);
   // Queued: where the engine has to make it first, that job has begun by then.
   for (const auto signal : {&Session::foldChanged, &Session::jobChanged})
     connect(session_, signal, this, &CompareView::followFold, Qt::QueuedConnection);
@@ -123,9 +124,12 @@ QWidget* CompareView::makeTopBar() {
   };
   link_ = describe(toggle(tr("Linked"), tr("Move, zoom and open both graphs together.")), "compareLinked");
   listed_ = describe(toggle(tr("Changes"), tr("The list of what differs.")), "compareListed");
+  costs_ = describe(toggle(tr("Cost"), {}), "compareCosts");
+  costs_->setChecked(false);
+  connect(costs_, &QToolButton::toggled, this, &CompareView::showCosts);
   previous_ = new IconButton({}, tr("Previous"), tr("Go to the change before this one (Shift+F8)."), bar);
   next_ = new IconButton({}, tr("Next"), tr("Go to the next change (F8)."), bar);
-  for (QWidget* button : {link_, listed_, previous_, next_}) layoutOf(bar)->addWidget(button);
+  for (QWidget* button : {link_, listed_, costs_, previous_, next_}) layoutOf(bar)->addWidget(button);
   auto* close = describe(new PushButton(tr("Back to the model"), PushButton::Look::Outlined, bar), "leaveCompare",
                          tr("Close the comparison (Esc)."));
   layoutOf(bar)->addWidget(close);
@@ -159,6 +163,7 @@ void CompareView::forgetOther() {
   views_->setDiff({});
   changes_->show({}, {});
   viewB_->setDocument(nullptr);
+  showCosts();
 }
 
 void CompareView::compareWith(const QString& path) {
@@ -271,7 +276,25 @@ void CompareView::showDifferences() {
   changes_->show({session_->document(), other_},
                  graphview::changesOf(*session_->document(), *other_, diff, weightsA_.texts, weightsB_.texts));
   views_->setDiff(std::move(diff));
+  showCosts();
   showSummary();
+}
+
+// Both sides in one scale: the same blue is the same time.
+void CompareView::showCosts() {
+  const protocol::BenchPoint* point = session_->measurements()->timedNodes();
+  const bool both = path_.isEmpty() && other_ != nullptr && point != nullptr && point->b && point->b->model == "folded";
+  costs_->setEnabled(both && !point->b->node_ms.empty());
+  costs_->setToolTip(costs_->isEnabled() ? tr("Color every node by its measured time, before and after.")
+                                         : tr("Measure the original against its fold first."));
+  std::optional<graphview::NodeTimes> before, after;
+  if (costs_->isEnabled() && costs_->isChecked()) {
+    before.emplace(point->a);
+    after.emplace(*point->b);
+    before->darkest = after->darkest = std::max(before->darkest, after->darkest);
+  }
+  viewA_->setTimes(std::move(before));
+  viewB_->setTimes(std::move(after));
 }
 
 void CompareView::showSummary() {

@@ -68,6 +68,7 @@ class CompareView final : public QWidget {
   void arrange();  // the list beside the graphs, where there is room for it
   void followUser(bool other, int node);
   void showSummary();
+  void showCosts();
   [[nodiscard]] QString weightsRemark() const;  // empty when they were compared
   void cancelRequests();
   void leave();
@@ -93,6 +94,7 @@ class CompareView final : public QWidget {
   IconButton* next_ = nullptr;
   IconButton* link_ = nullptr;
   IconButton* listed_ = nullptr;
+  IconButton* costs_ = nullptr;
   QSplitter* across_ = nullptr;  // both graphs, the list
   ChangesPanel* changes_ = nullptr;
   std::optional<bool> wanted_;  // whether the list is shown, once the user chose

@@ -27,7 +27,7 @@ namespace normlens::ui {
 
 namespace {
 
-enum Mode { ZeroMean, Tensors, Types };
+enum Mode { ZeroMean, Tensors, Types, Cost };
 
 // "γ from 0.347 to 1.69": more than its short reason, where it is a norm.
 QString blockerReason(const Session& session, const protocol::NormInfo& blocked) {
@@ -112,13 +112,17 @@ class HintCard final : public QFrame {
   void show(const QString& title, const QString& words) {
     title_->setText(title);
     words_->setText(words);
+    place();
+    QFrame::show();
+    raise();
+  }
+  // At the lower left of what it is over.
+  void place() {
     constexpr int kMargin = 16, kWidest = 520;
     const QWidget* over = parentWidget();
     const int width = qMin(kWidest, over->width() - 2 * kMargin);
     const int height = layout()->hasHeightForWidth() ? layout()->totalHeightForWidth(width) : sizeHint().height();
     setGeometry(kMargin, over->height() - height - kMargin, width, height);
-    QFrame::show();
-    raise();
   }
 
  private:
@@ -135,6 +139,7 @@ GraphPane::GraphPane(Session* session, QWidget* parent)
   layout->addWidget(pictures_);
   describe(view_, "graph", {}, tr("Graph of the model"));
   hint_ = describe(new HintCard(view_), "planHint", {}, tr("What goes with the edit"));
+  legend_ = describe(new HintCard(view_), "costLegend", {}, tr("What the colors of times mean"));
   layout->addWidget(view_, 1);
   connectView();
   connectSession();
@@ -163,7 +168,8 @@ QFrame* GraphPane::makeHeader() {
   mode_ = new Segmented(
       {{tr("Zero-mean"), tr("Highlight what decides the selected norm, dim the rest.")},
        {tr("All tensors"), tr("Show for every tensor whether it is zero-mean now, after the plan, or not.")},
-       {tr("Types"), tr("Color every node by its class, with its letter.")}},
+       {tr("Types"), tr("Color every node by its class, with its letter.")},
+       {tr("Cost"), tr("Color every node by its measured time, before the plan.")}},
       bar);
   describe(mode_, "graphMode", {}, tr("What the graph shows"));
   layoutOf(bar)->addWidget(mode_);
@@ -186,6 +192,7 @@ void GraphPane::connectView() {
   connect(mode_, &Segmented::chosen, this, &GraphPane::showMode);
   connect(after_, &Segmented::chosen, this, &GraphPane::showPlan);
   connect(actions_->beforeAfter, &QAction::triggered, this, [this] { showAfter(after_->current() == 0); });
+  connect(view_, &graphview::GraphView::viewMoved, legend_, &HintCard::place);  // of another size, maybe
   connect(view_, &graphview::GraphView::shiftConeRequested, this, &GraphPane::requestCone);
   connect(view_, &graphview::GraphView::nodeSelected, this, [this](int node) {
     if (node >= 0) {
@@ -217,6 +224,7 @@ void GraphPane::connectSession() {
   connect(session_->selection(), &GraphSelection::changed, this, &GraphPane::showSelection);
   connect(session_->selection(), &GraphSelection::zeroMeanChanged, this, &GraphPane::showZeroMean);
   connect(session_->costs(), &NormCosts::changed, this, &GraphPane::showOwnCentering);
+  connect(session_->measurements(), &Measurements::changed, this, &GraphPane::showCosts);
   connect(session_, &Session::jobChanged, this, &GraphPane::showJob);
 }
 
@@ -304,7 +312,39 @@ void GraphPane::showMode() {
   showZeroMean();
   if (mode_->current() != Tensors) view_->setZeroMeanMap(std::nullopt);
   view_->setLetters(mode_->current() == Types);
+  showCosts();
   requestMap();
+}
+
+void GraphPane::showCosts() {
+  if (mode_->current() == Cost) session_->costs()->want();
+  const auto* point = mode_->current() == Cost ? session_->measurements()->timedNodes() : nullptr;
+  view_->setTimes(point != nullptr ? std::optional(graphview::NodeTimes(point->a)) : std::nullopt);
+  showLegend();
+}
+
+void GraphPane::showLegend() {
+  if (mode_->current() != Cost || !session_->model()) return legend_->hide();
+  const protocol::BenchPoint* point = session_->measurements()->timedNodes();
+  if (point == nullptr) {
+    const auto& last = session_->measurements()->last();
+    const protocol::BenchPoint* measured = last ? protocol::firstMeasured(*last) : nullptr;
+    const QString why = measured != nullptr ? asSentence(text(measured->a.ops_reason)) : QString();
+    return legend_->show(tr("No times of nodes yet"),
+                         why.isEmpty() ? tr("Measure the model: every node is then colored by its time.") : why);
+  }
+  const graphview::NodeTimes times(point->a);
+  double all = 0;
+  for (const auto& [node, ms] : times.ms) all += ms;
+  QStringList words{tr("Darkest: %1 or more. Without color: not timed by itself, the runtime has merged it.")
+                        .arg(formatMilliseconds(times.darkest))};
+  if (point->a.norm_share) words << tr("Norms take %1 of the time.").arg(formatPercent(*point->a.norm_share));
+  if (point->b)
+    words << tr("Speed-up of the fold: %1.").arg(formatSpeedup(point->speedup, point->ci_low, point->ci_high));
+  if (point->crowded) words << tr("Other programs used the cores: treat these times with caution.");
+  legend_->show(
+      tr("Before the plan: %1 in all nodes, one run on %2").arg(formatMilliseconds(all), text(point->device).toUpper()),
+      words.join(u' '));
 }
 
 void GraphPane::requestMap() {

@@ -57,6 +57,8 @@ class GraphPane final : public QFrame {
   void showZeroMean();
   void showOwnCentering();
   void showMode();
+  void showCosts();
+  void showLegend();
   void showAfter(bool after);
   void showPlan();
   void showPreview();
@@ -73,6 +75,7 @@ class GraphPane final : public QFrame {
   GraphActions* actions_;
   PictureBar* pictures_;
   HintCard* hint_;    // over the graph: what an edit would take with it
+  HintCard* legend_;  // ... and what the colors of times mean
   Segmented* after_;  // before, after
   Segmented* mode_;
   QFrame* crumbs_;

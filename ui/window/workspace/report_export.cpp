@@ -108,7 +108,7 @@ void ReportExport::draw(const layout::LayoutResult& result) {
   const QRectF bounds = result.layout->bounds.adjusted(-kMargin, -kMargin, kMargin + kPills, kMargin);
   before.camera = graphview::Camera{1, -bounds.topLeft()};
   before.size = bounds.size();
-  before.marks = Marks(before.scene, {session_->analysis()->norms, {}, {}, {}, {}});
+  before.marks = Marks(before.scene, {session_->analysis()->norms, {}, {}, {}, {}, {}});
   PictureOrder after = before;
   after.marks.plan = graphview::PlanMarks(after.scene, graph_->planPicture());
   onWorker(

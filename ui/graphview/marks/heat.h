@@ -1,0 +1,53 @@
+// The measured time of each node as heat, by the items of a hierarchy: a group has the sum of what is in it.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <unordered_map>
+
+#include "core/protocol/bench_messages.h"
+#include "ui/layout/hierarchy.h"
+
+namespace normlens::graphview {
+
+struct NodeTimes {
+  std::unordered_map<int, double> ms;  // by node id; a node that is missing was not timed by itself
+  double darkest = 0;                  // milliseconds of the darkest color: by itself, those of the longest node
+
+  NodeTimes() = default;
+  explicit NodeTimes(const protocol::BenchSide& side) {
+    for (const auto& [node, time] : side.node_ms) darkest = std::max(darkest, ms[node] += time);
+  }
+};
+
+class Heat {
+ public:
+  static constexpr int kLevels = 8;
+
+  Heat() = default;
+  Heat(const layout::Hierarchy& hierarchy, const NodeTimes& times) : active_(true), darkest_(times.darkest) {
+    for (const auto& [node, ms] : times.ms) {
+      for (int item = hierarchy.itemOfId(node); item >= 0; item = hierarchy.item(item).parent) ms_[item] += ms;
+    }
+  }
+
+  [[nodiscard]] bool active() const { return active_; }
+  // 0: not timed.
+  [[nodiscard]] double ms(int item) const {
+    const auto found = ms_.find(item);
+    return found == ms_.end() ? 0 : found->second;
+  }
+  // From 1 to kLevels, like a square root, so that small differences show among small times; 0: not timed.
+  [[nodiscard]] int level(int item) const {
+    const double time = ms(item);
+    if (time <= 0 || darkest_ <= 0) return 0;
+    return std::clamp(static_cast<int>(std::ceil(kLevels * std::sqrt(time / darkest_))), 1, kLevels);
+  }
+
+ private:
+  bool active_ = false;
+  double darkest_ = 0;
+  std::unordered_map<int, double> ms_;
+};
+
+}  // namespace normlens::graphview
