@@ -106,6 +106,23 @@ class TestBench final : public test::ModelTest {
     }
   }
 
+  void roundsEndOnceTheIntervalIsNarrow() {
+    BenchShown shown(model_);
+    auto* rounds = shown.child<QSpinBox>("benchRounds");
+    const int before = rounds->value();
+    QVERIFY(before < 200 && shown.session.measurements()->params().until_percent == 0);
+    shown.click("benchUntil");
+    QCOMPARE(shown.session.measurements()->params().until_percent, 2.0);
+    QCOMPARE(rounds->value(), 200);  // at the most
+    QCOMPARE(shown.session.measurements()->params().rounds, 200);
+    shown.click("benchStart");
+    QTRY_VERIFY(shown.session.measurements()->last().has_value() && !shown.session.busy());
+    // The fake engine's interval is 0.01 on both sides of 1.06.
+    QVERIFY(shown.child<QLabel>("benchNote")->text().endsWith(QStringLiteral("known to ±0.9% after 200 rounds")));
+    shown.click("benchUntil");
+    QCOMPARE(shown.session.measurements()->params().until_percent, 0.0);
+  }
+
   void anyTwoModelsAreMeasured() {
     Shown shown(model_);
     shown.window.workspace()->bottom()->showTab(BottomPanel::Benchmark);

@@ -27,6 +27,8 @@ constexpr QLatin1String kAsk("?");
 constexpr int kLetters = 5;  // an icon's room comes on top
 
 constexpr int kMostCount = 10'000;
+constexpr double kUntilPercent = 2;
+constexpr int kRoundsUntilSure = 200;                // at most
 constexpr int kDeviceLetters = 1, kTypeLetters = 7;  // an icon's room comes on top
 
 }  // namespace
@@ -153,6 +155,13 @@ void BenchBar::buildCounts() {
   iterations_ = spin(tr("Runs"), "benchIterations", tr("Runs in each of the four parts of a round."));
   const QString varied =
       tr("What to vary: NAME=VALUE,VALUE separated by spaces; NAME is batch, seq, dtype, device or norm.");
+  until_ = describe(new QCheckBox(tr("until ±2%"), this), "benchUntil",
+                    tr("Stop as soon as the 95% interval of the speed-up is within 2%, after at most so many rounds."));
+  row_->addWidget(until_);
+  connect(until_, &QCheckBox::clicked, this, [this](bool on) {
+    if (on) rounds_->setValue(std::max(rounds_->value(), kRoundsUntilSure));
+    apply();
+  });
   sweep_ = describe(new QLineEdit(this), "benchSweep", varied, varied);
   const QString example = tr("seq=64,256 dtype=float32,bfloat16");
   sweep_->setPlaceholderText(example);
@@ -208,6 +217,7 @@ void BenchBar::fill() {
   const protocol::BenchParams& params = session_->measurements()->params();
   rounds_->setValue(params.rounds);
   iterations_->setValue(params.iterations);
+  until_->setChecked(params.until_percent > 0);
   QStringList sweeps;
   for (const std::string& sweep : params.sweep) sweeps << text(sweep);
   sweep_->setText(sweeps.join(u' '));
@@ -224,6 +234,7 @@ void BenchBar::apply() {
   protocol::BenchParams params = session_->measurements()->params();
   params.rounds = rounds_->value();
   params.iterations = iterations_->value();
+  params.until_percent = until_->isChecked() ? kUntilPercent : 0;
   params.sweep.clear();
   for (const QString& sweep : sweep_->text().split(u' ', Qt::SkipEmptyParts)) {
     params.sweep.push_back(sweep.toStdString());
@@ -241,7 +252,7 @@ void BenchBar::showState() {
   start_->setVisible(!measuring);
   stop_->setVisible(measuring);
   start_->setEnabled(session_->canMeasure() && session_->engine()->state() != EngineClient::State::Dead);
-  for (QWidget* field : std::initializer_list<QWidget*>{rounds_, iterations_, sweep_, device_, type_, a_, b_}) {
+  for (QWidget* field : std::initializer_list<QWidget*>{rounds_, iterations_, until_, sweep_, device_, type_, a_, b_}) {
     field->setEnabled(!measuring);
   }
   const bool onCuda = session_->measurements()->params().device == "cuda";

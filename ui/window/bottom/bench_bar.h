@@ -45,7 +45,7 @@ class BenchBar final : public QWidget {
   QSpinBox *rounds_, *iterations_;
   QLineEdit* sweep_;
   QComboBox *device_, *type_;
-  QCheckBox* graphs_;
+  QCheckBox *until_, *graphs_;
   SideChoice *a_, *b_;
   bool filling_ = false;
 };

@@ -17,6 +17,7 @@
 #include <QStyledItemDelegate>
 #include <QTableView>
 #include <QToolButton>
+#include <algorithm>
 #include <functional>
 
 #include "ui/charts/chart_view.h"
@@ -270,7 +271,11 @@ QString BenchPage::noteOf(const protocol::BenchPoint& point) const {
     notes << tr("Two runtimes are compared: %1 and %2.").arg(text(point.a.runtime), text(point.b->runtime));
   if (!notes.isEmpty()) return notes.join(u' ');
   const QString device = point.device == "cpu" ? tr("CPU") : point.cuda_graph ? tr("CUDA graph") : tr("CUDA");
-  const QString setting = tr("%1 · %2 · %3 threads").arg(device, text(point.dtype)).arg(point.threads);
+  QString setting = tr("%1 · %2 · %3 threads").arg(device, text(point.dtype)).arg(point.threads);
+  if (point.b && point.speedup > 0) {
+    const double off = std::max(point.ci_high - point.speedup, point.speedup - point.ci_low) / point.speedup;
+    setting += tr(" · speed-up known to ±%1 after %2 rounds").arg(formatPercent(off)).arg(point.rounds.size());
+  }
   return losesToSeveralOps(point)
              ? tr("%1. On a CPU, torch's own rms_norm runs several operators: try “folded, fast”.").arg(setting)
              : setting;
