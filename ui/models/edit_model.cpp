@@ -52,20 +52,18 @@ static_assert(kKinds.size() == namesOf(EditKind{}).size());
 const KindWords& wordsOf(EditKind kind) { return kKinds.at(static_cast<size_t>(kind)); }
 QString kindMeaning(EditKind kind) { return EditModel::tr(wordsOf(kind).meaning); }
 
-// The column's title says that it is per run. gain: of a fold, else of a centering.
-QString timeOf(const Price& price, bool gain) {
-  if (!price.isClear()) return gain ? EditModel::tr("no clear gain") : EditModel::tr("no clear cost");
-  const bool saves = gain == (price.us > 0);
-  return (saves ? EditModel::tr("saves %1") : EditModel::tr("costs %1")).arg(formatPrice(price));
+// The column's title says that it is per run.
+QString centeringTime(const Price& price) {
+  return price.isClear() ? EditModel::tr("costs %1").arg(formatPrice(price)) : EditModel::tr("no clear cost");
 }
 
 QString costOf(const EditLine& line) {
   const protocol::EditInfo& edit = line.row.edit;
   if (edit.kind == EditKind::InsertCentering) {
-    return line.cost ? timeOf(line.cost->centers, false) : EditModel::tr("one mean more per run");
+    return line.cost ? centeringTime(line.cost->centers) : EditModel::tr("one mean more per run");
   }
   if (edit.kind == EditKind::ReplaceNorm) {
-    return line.cost ? timeOf(line.cost->saves, true) : EditModel::tr("one mean less per run");
+    return line.cost ? formatGain(line.cost->saves) : EditModel::tr("one mean less per run");
   }
   if (edit.bytes_grown > 0) return EditModel::tr("file grows by %1").arg(formatBytes(edit.bytes_grown));
   return edit.bytes > 0 ? EditModel::tr("rewrites %1").arg(formatBytes(edit.bytes)) : QString();

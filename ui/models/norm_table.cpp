@@ -84,6 +84,17 @@ NormTable::Columns NormTable::columns() const {
        tr("Other norms that use the same centerings."),
        [](const Info& norm) { return QString::number(norm.shared_with.size()); },
        {{kSortRole, [](const Info& norm) { return static_cast<int>(norm.shared_with.size()); }}}},
+      {tr("Saves"),
+       tr("What folding it saves per run, measured here, with its 95% interval."),
+       [this](const Info& norm) {
+         const auto cost = costOf(norm);
+         return !cost ? QStringLiteral("–") : formatGain(cost->saves);
+       },
+       {{kSortRole,
+         [this](const Info& norm) {
+           const auto cost = costOf(norm);
+           return cost && cost->saves.isClear() ? cost->saves.us : 0;
+         }}}},
       {tr("Paper"), tr("Foldable by Algorithm 1 of the paper."), tick(&Info::paper)},
       {tr("Practical"), tr("Foldable by the paper with run-time centering after opaque leaves."),
        tick(&Info::paper_practical)},
@@ -96,6 +107,7 @@ NormTable::Columns NormTable::columns() const {
 
 void NormTable::setNorms(const std::vector<Info>& norms) {
   marks_.clear();
+  costs_.clear();
   setRows(norms);
 }
 
@@ -107,6 +119,16 @@ PlanMark NormTable::markOf(const Info& norm) const {
 int NormTable::centeringsOf(const Info& norm) const {
   const PlanMark mark = markOf(norm);
   return mark.folds() ? mark.centerings : norm.centerings;
+}
+
+std::optional<NormCost> NormTable::costOf(const Info& norm) const {
+  const auto at = static_cast<size_t>(norm.index);
+  return at < costs_.size() ? costs_[at] : std::nullopt;
+}
+
+void NormTable::setCosts(std::vector<std::optional<NormCost>> costs) {
+  costs_ = std::move(costs);
+  if (rowCount() > 0) Q_EMIT dataChanged(index(0, Saves), index(rowCount() - 1, Saves));
 }
 
 void NormTable::setPlan(std::vector<PlanMark> marks) {

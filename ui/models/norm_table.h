@@ -5,6 +5,7 @@
 
 #include "core/protocol/messages.h"
 #include "ui/models/record_table.h"
+#include "ui/session/norm_costs.h"
 #include "ui/words/plan_mark.h"
 
 namespace normlens::ui {
@@ -22,6 +23,7 @@ class NormTable final : public RecordTable<protocol::NormInfo> {
     Form,
     Centerings,
     Shared,
+    Saves,
     Paper,
     Practical,
     Strict,
@@ -35,15 +37,18 @@ class NormTable final : public RecordTable<protocol::NormInfo> {
   explicit NormTable(QObject* parent = nullptr);
 
   void setNorms(const std::vector<protocol::NormInfo>& norms);
-  void setPlan(std::vector<PlanMark> marks);  // by NormInfo::index; empty: there is no plan
-  [[nodiscard]] int rowOf(int norm) const;    // -1: no such norm
+  void setPlan(std::vector<PlanMark> marks);                  // by NormInfo::index; empty: there is no plan
+  void setCosts(std::vector<std::optional<NormCost>> costs);  // the same; nullopt: not measured
+  [[nodiscard]] int rowOf(int norm) const;                    // -1: no such norm
 
  private:
   [[nodiscard]] Columns columns() const;
   [[nodiscard]] PlanMark markOf(const protocol::NormInfo& norm) const;
   [[nodiscard]] int centeringsOf(const protocol::NormInfo& norm) const;
+  [[nodiscard]] std::optional<NormCost> costOf(const protocol::NormInfo& norm) const;
 
   std::vector<PlanMark> marks_;
+  std::vector<std::optional<NormCost>> costs_;
 };
 
 // Words that must all occur in a name, verdict or reason; grouped: by verdict first, whichever column sorts.

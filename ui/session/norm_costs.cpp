@@ -21,6 +21,11 @@ QString formatPrice(const Price& price) {
                       : formatMicroseconds(price.us, price.low, price.high);
 }
 
+QString formatGain(const Price& gain) {
+  if (!gain.isClear()) return NormCosts::tr("no clear gain");
+  return (gain.us < 0 ? NormCosts::tr("costs %1") : NormCosts::tr("saves %1")).arg(formatPrice(gain));
+}
+
 NormCosts::NormCosts(Session* session) : EngineRun(session) {
   connect(session_, &Session::modelChanged, this, [this] {
     giveWay();

@@ -17,6 +17,8 @@ struct Price {
 };
 // The size of one that is clear: "52 µs (49–55)".
 [[nodiscard]] QString formatPrice(const Price& price);
+// "saves 52 µs (49–55)"; "costs 52 µs (49–55)" where it is negative; "no clear gain" where the interval contains zero.
+[[nodiscard]] QString formatGain(const Price& gain);
 
 // The prices of one norm each run, as they are shown: sums of them add up on the screen.
 struct NormCost {

@@ -19,6 +19,8 @@ namespace normlens::ui {
 
 namespace {
 
+constexpr int kBlockedNorm = 4;
+
 // Of the page that is shown; each has one.
 WeightView* weightView(Shown& shown) {
   for (auto* view : shown.window.findChildren<WeightView*>()) {
@@ -63,6 +65,30 @@ class TestInspector final : public test::ModelTest {
   }
 
   // Its norms are none of the next model's.
+  // The view Cost has the prices measured; the model's page then lists what would save time.
+  void whatFoldingSavesIsListedByGain() {
+    Shown shown(test::modelFile(folder_, QStringLiteral("bert.pt")));
+    auto* advice = shown.child<QWidget>("advice");
+    QVERIFY(!advice->isVisible());
+    auto* mode = shown.child<Segmented>("graphMode");
+    QTest::mouseClick(mode, Qt::LeftButton, {}, QPoint(mode->width() * 7 / 8, mode->height() / 2));
+    QTRY_VERIFY(advice->isVisible());
+    const auto rows = [&] { return shown.child<QWidget>("adviceList")->findChildren<QAbstractButton*>(); };
+    const auto& norms = shown.session.analysis()->norms;
+    QVERIFY(shown.session.folds(0) && !shown.session.folds(kBlockedNorm));
+    // The only one that folds free is in the plan and comes first; centerings cost more than the folds save.
+    QCOMPARE(rows().size(), static_cast<qsizetype>(norms.size()));
+    QCOMPARE(rows().first()->accessibleName(), QStringLiteral("LayerNorm: %1, no centering, saves 1.3 µs (1.2–1.4)")
+                                                   .arg(QString::fromStdString(norms[0].title)));
+    QVERIFY(rows().last()->accessibleName().endsWith(QStringLiteral("its own centering, costs 0.3 µs (0.1–0.5)")));
+    QVERIFY(!shown.child<QLabel>("adviceWords")->text().contains(QStringLiteral("No gain")));
+    shown.session.choices()->keepNorm(0, true);
+    QTRY_VERIFY(shown.session.plan() && !shown.session.folds(0));
+    QCOMPARE(rows().size(), static_cast<qsizetype>(norms.size()));
+    QTest::mouseClick(rows().last(), Qt::LeftButton);
+    QCOMPARE(shown.session.selection()->current().norm, norms.back().index);
+  }
+
   void aGroupsPageOutlivesItsModel() {
     Shown shown(model_);
     auto* view = shown.window.workspace()->graph()->view();

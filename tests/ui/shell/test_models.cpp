@@ -5,10 +5,12 @@
 #include <QtTest>
 
 #include <limits>
+#include <map>
 
 #include "tests/support/graph_documents.h"
 #include "tests/ui/shell/shell_test.h"
 #include "ui/models/bench_export.h"
+#include "ui/models/cost_advice.h"
 #include "ui/models/edit_model.h"
 #include "ui/models/norm_model.h"
 #include "ui/models/norm_table.h"
@@ -380,8 +382,71 @@ class TestModels final : public QObject {
     model.setPlan({{PlanState::FoldedCentered, {}, true, 1}});  // the verdict needs none, the plan takes one
     QCOMPARE(sorter.index(1, NormTable::Centerings).data().toString(), QStringLiteral("1"));
     QCOMPARE(sorter.index(1, NormTable::Centerings).data(kSortRole).toInt(), 1);
+    // Savings sort as times, and one that is not clear counts as none.
+    sorter.setWords({});
+    sorter.setGrouped(false);
+    model.setCosts({NormCost{{9, 7, 11}, {}}, NormCost{{-3, -4, -2}, {}}, NormCost{{12, -1, 25}, {}}});
+    sorter.sort(NormTable::Saves, Qt::DescendingOrder);
+    QCOMPARE(order(), QStringLiteral("h.0.ln_1 h.1.ln_1 ln_f h.0.ln_2"));
+    const auto saves = [&](int row) { return sorter.index(row, NormTable::Saves).data().toString(); };
+    QCOMPARE(saves(0), QStringLiteral("saves 9.0 µs (7.0–11.0)"));
+    QCOMPARE(saves(1), QStringLiteral("no clear gain"));
+    QCOMPARE(saves(2), QStringLiteral("–"));
+    QCOMPARE(saves(3), QStringLiteral("costs 3.0 µs (2.0–4.0)"));
     model.setNorms({});
     QCOMPARE(sorter.rowCount(), 0);
+  }
+
+  void adviceAddsUpWhatACenteringFrees() {
+    protocol::Analysis analysis;
+    for (int index = 0; index < 9; ++index) {
+      const Verdict verdict = index < 2 || index == 5    ? Verdict::Free
+                              : index == 4 || index == 6 ? Verdict::Blocked
+                              : index == 8               ? Verdict::Unknown
+                                                         : Verdict::WithCentering;
+      analysis.norms.push_back(norm(index, "n", verdict));
+    }
+    const auto centering = [](const char* subject, IndexRanges frees) {
+      protocol::EditInfo edit;
+      edit.kind = EditKind::InsertCentering;
+      edit.subject = subject;
+      edit.frees = std::move(frees);
+      return edit;
+    };
+    protocol::PlanInfo plan;
+    plan.folded = {0, 1, 2, 3, 7};
+    plan.edits = {centering("a", {2, 3}), centering("b", {3, 7})};
+    std::map<int, NormCost> costs;
+    for (const int index : {0, 1, 2, 3, 5}) costs[index] = {{10, 8, 12}, {12, 11, 13}};
+    costs[7] = {{40, 38, 42}, {12, 11, 13}};
+    costs[4] = {{10, 8, 12}, {30, 28, 32}};
+    costs[6] = {{90, 1, 99}, {60, 1, 70}};
+    costs[8] = costs[0];
+    const auto costOf = [&](int index) {
+      const auto found = costs.find(index);
+      return found == costs.end() ? std::nullopt : std::optional(found->second);
+    };
+    const auto all = adviceByGain(analysis, plan, costOf);
+    std::vector<std::vector<int>> norms;
+    for (const Advice& advice : all) norms.push_back(advice.norms);
+    // Norm 3 rests on both centerings, which makes one group of three norms. What is not shown to save comes after
+    // every gain, however large its middle; 8 is not known to fold.
+    QCOMPARE(norms, (std::vector<std::vector<int>>{{2, 3, 7}, {0, 1}, {5}, {6}, {4}}));
+    const auto isPrice = [](const Price& is, double us, double low, double high) {
+      return is.us == us && is.low == low && is.high == high;
+    };
+    QVERIFY(isPrice(all[0].gain, 60 - 24, 54 - 26, 66 - 22));
+    QCOMPARE(all[0].centerings, (QStringList{QStringLiteral("a"), QStringLiteral("b")}));
+    QVERIFY(isPrice(all[1].gain, 20, 16, 24) && all[1].centerings.isEmpty() && all[1].inPlan);
+    QVERIFY(!all[2].inPlan && !all[4].inPlan);
+    QVERIFY(!all[3].gain.isClear());
+    QVERIFY(isPrice(all[4].gain, -20, 8 - 32, 12 - 28));
+    // A stream that carries its mean has no price.
+    plan.edits.push_back(centering("c", {0}));
+    plan.edits.back().kind = EditKind::RestoreMean;
+    QCOMPARE(adviceByGain(analysis, plan, costOf)[1].norms, std::vector<int>{1});
+    costs.clear();
+    QVERIFY(adviceByGain(analysis, plan, costOf).empty());
   }
 
   void tablesAreCopiedAsCsvMarkdownAndLatex() {

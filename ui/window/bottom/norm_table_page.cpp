@@ -11,6 +11,7 @@
 
 #include "ui/models/norm_model.h"
 #include "ui/models/norm_table.h"
+#include "ui/session/norm_costs.h"
 #include "ui/session/session.h"
 #include "ui/theme/icons.h"
 #include "ui/theme/mark_color.h"
@@ -84,7 +85,14 @@ class NormTablePage final : public QWidget {
     connect(session_, &Session::modelChanged, this, &NormTablePage::fill);
     connect(session_, &Session::planChanged, this, &NormTablePage::showPlan);
     connect(session_->selection(), &GraphSelection::changed, this, &NormTablePage::followSelection);
+    connect(session_->costs(), &NormCosts::changed, this, &NormTablePage::showCosts);
     fill();
+  }
+
+ protected:
+  void showEvent(QShowEvent* event) override {
+    QWidget::showEvent(event);
+    session_->costs()->want();
   }
 
  private:
@@ -127,6 +135,7 @@ class NormTablePage final : public QWidget {
                              {NormTable::Form, 84},
                              {NormTable::Centerings, 84},
                              {NormTable::Shared, 88},
+                             {NormTable::Saves, 124},
                              {NormTable::Paper, 60},
                              {NormTable::Practical, 72},
                              {NormTable::Strict, 60},
@@ -141,9 +150,15 @@ class NormTablePage final : public QWidget {
     following_ = true;
     model_->setNorms(session_->analysis() ? session_->analysis()->norms : std::vector<protocol::NormInfo>());
     showPlan();
+    showCosts();
     showCount();
     following_ = false;
     followSelection();
+  }
+  void showCosts() {
+    std::vector<std::optional<NormCost>> costs(static_cast<size_t>(model_->rowCount()));
+    for (size_t norm = 0; norm < costs.size(); ++norm) costs[norm] = session_->costs()->of(static_cast<int>(norm));
+    model_->setCosts(std::move(costs));
   }
   void showPlan() { model_->setPlan(session_->planMarks()); }
   void showCount() {

@@ -20,6 +20,7 @@
 #include "ui/widgets/property_list.h"
 #include "ui/widgets/push_button.h"
 #include "ui/widgets/room_steps.h"
+#include "ui/window/inspector/advice_card.h"
 #include "ui/window/inspector/center_card.h"
 #include "ui/window/inspector/group_page.h"
 #include "ui/window/inspector/norm_page.h"
@@ -169,6 +170,7 @@ class ModelPage final : public QWidget {
     note_ = page.add(describe(makeWords("body", page.body), "modelNote"));
     page.layout->addSpacing(4);
     facts_ = page.add(new PropertyList(page.body));
+    page.add(new AdviceCard(session, page.body));
     const auto addSection = [&](const QString& title, QLabel*& label) {
       page.layout->addSpacing(8);
       label = page.add(makeLabel(title, "section", page.body));

@@ -225,6 +225,12 @@ void GraphPane::connectSession() {
   connect(session_->selection(), &GraphSelection::zeroMeanChanged, this, &GraphPane::showZeroMean);
   connect(session_->costs(), &NormCosts::changed, this, &GraphPane::showOwnCentering);
   connect(session_->measurements(), &Measurements::changed, this, &GraphPane::showCosts);
+  // Queued: the inspector's page of a norm gives the prices up when it is left.
+  const auto wantPrices = [this] {
+    if (mode_->current() == Cost) session_->costs()->want();
+  };
+  connect(session_->selection(), &GraphSelection::changed, this, wantPrices, Qt::QueuedConnection);
+  connect(session_, &Session::analysisChanged, this, wantPrices, Qt::QueuedConnection);
   connect(session_, &Session::jobChanged, this, &GraphPane::showJob);
 }
 
@@ -243,6 +249,7 @@ void GraphPane::showModel() {
   view_->setBusy({});
   view_->clearHighlight();
   view_->setDocument(session_->document());
+  showCosts();
   showCrumbs(-1, {});
 }
 
