@@ -275,6 +275,41 @@ class Timm(Checkpoint):
         self.assertEqual(len(rms_norms(names["model"])), 5)
         self.assertLess((names["model"].eval()(x) - model(x)).abs().max().item(), 1e-5)
 
+    def test_a_configuration_of_transformers_hands_timm_no_file(self):
+        """Its wrapper gives model_args to timm, which would unpickle the file."""
+        marker, other = self.folder / "it_ran", self.folder / "other.bin"
+        torch.save({"a": Runs(marker)}, other)
+        wrapper = {"model_type": "timm_wrapper", "architecture": "vit_tiny_patch16_224", "num_classes": 5}
+        self.source.mkdir()
+        save_file({"a": torch.ones(9_000_000)}, self.source / WEIGHTS)
+        for said, config in (
+            ("'checkpoint_path', which is no size", {"model_args": {"checkpoint_path": str(other)}}),
+            ("'pretrained_cfg', which is no size", {"model_args": {"a": [{"pretrained_cfg": {"file": str(other)}}]}}),
+            ("'model_args', which is no size", {"model_args": [str(other)]}),
+            ("'checkpoint_path', which is no size", {"vision_config": {**wrapper, "model_args": {"checkpoint_path": str(other)}}}),
+            ("'checkpoint_path', which is no size", {"backbone": "resnet18", "backbone_kwargs": {"checkpoint_path": str(other)}}),
+            ("names a model elsewhere", {"architecture": f"local-dir:{self.folder}"}),
+            ("names a model elsewhere", {"a": [{"use_timm_backbone": True, "use_pretrained_backbone": True, "backbone": str(self.folder)}]}),
+        ):
+            with self.subTest(config=config):
+                named = {**wrapper, "architectures": ["TimmWrapperForImageClassification"], **config}
+                (self.source / "config.json").write_text(json.dumps(named))
+                status, _, errors = self.command(self.source, "-o", self.output)
+                self.assertEqual((status, marker.exists()), (3, False), errors)
+                self.assertIn(said, errors)
+                with mock.patch("normlens.checkpoint.source._check_settings"):  # the second wall
+                    status, _, errors = self.command(self.source, "-o", self.output)
+                self.assertEqual((status, marker.exists()), (3, False), errors)
+        (self.source / "config.json").write_text(json.dumps({**wrapper, "architectures": ["TimmWrapperModel"], "model_args": {"checkpoint_path": str(other)}}))
+        with mock.patch("normlens.checkpoint.source._check_settings"):
+            self.assertIn("makes its class read a file", self.command(self.source, "-o", self.output)[2])
+
+    def test_a_wrapped_model_of_timm(self):
+        sizes = {"img_size": 32, "patch_size": 8, "embed_dim": 24, "depth": 2, "num_heads": 2}
+        config = {"architecture": "vit_tiny_patch16_224", "model_args": sizes, "num_labels": 5, "image_size": 32, "backbone": None}
+        saved(model_of("TimmWrapperForImageClassification", **config), self.source)
+        self.assertEqual(len(normlens.fold_folder(self.source, self.output).folded), 5)
+
     def test_arguments_that_read_other_files_are_refused(self):
         self.source.mkdir()
         save_file({"a": torch.ones(1)}, self.source / WEIGHTS)

@@ -11,6 +11,8 @@ import sys
 import types
 from typing import Any, Collection, Dict, Iterator, List, Mapping
 
+import numpy
+import safetensors.torch
 import torch
 from torch import nn
 
@@ -23,6 +25,7 @@ from normlens.module.inputs import Inputs
 from normlens.module.modes import quiet
 
 Tensors = Mapping[str, torch.Tensor]
+READERS = ((torch, "load"), (torch.jit, "load"), (safetensors.torch, "safe_open"), (safetensors.torch, "load"), (numpy, "load"))
 MOST_LAYERS = 1000  # may be described where the weights are fewer
 
 
@@ -57,6 +60,20 @@ def offline() -> Iterator[None]:
         constants.HF_HUB_OFFLINE = before
 
 
+def _no_file(*_: Any, **__: Any) -> None:
+    raise FolderRefused("config.json makes its class read a file, and a class is made of config.json and the weights alone")
+
+
+@contextlib.contextmanager
+def unread() -> Iterator[None]:
+    """While a class is made: nothing in this process reads weights of another file, whatever configuration led there."""
+    with contextlib.ExitStack() as patched:
+        for module, name in READERS:
+            patched.callback(setattr, module, name, getattr(module, name))
+            setattr(module, name, _no_file)
+        yield
+
+
 @contextlib.contextmanager
 def _no_larger_than(tensors: Tensors) -> Iterator[None]:
     """Ends the making of a class that has many times the parts of the files, before memory, or time, is taken for them."""
@@ -84,7 +101,7 @@ def _no_larger_than(tensors: Tensors) -> Iterator[None]:
 @contextlib.contextmanager
 def _making(name: str) -> Iterator[None]:
     try:
-        with quiet(), offline():
+        with quiet(), offline(), unread():
             yield
     except FolderRefused:
         raise
@@ -206,15 +223,9 @@ class Timm:
         except ImportError:
             raise FolderRefused(f"{source.root} is a model of timm, which is not installed") from None
         self.name = str(source.config["architecture"])
-        arguments = source.config.get("model_args") or {}
-        given = arguments if isinstance(arguments, dict) else {"model_args": arguments}
-        if ":" in self.name or not timm.is_model(self.name):
+        if not timm.is_model(self.name):
             raise FolderRefused(f"{source.root / 'config.json'} names {self.name!r}, which is no model of timm")
-        # These would read other files.
-        refused = [name for name in given if name.startswith(("pretrained", "checkpoint")) or name in ("cache_dir", "model_args")]
-        if refused:
-            raise FolderRefused(f"{source.root / 'config.json'} has model_args with {refused[0]!r}, which is no size of a model")
-        self._arguments = {**given, "num_classes": source.config.get("num_classes")}
+        self._arguments = {**(source.config.get("model_args") or {}), "num_classes": source.config.get("num_classes")}
         described = source.config.get("pretrained_cfg")
         self._size = described.get("input_size") if isinstance(described, dict) else None
         sides = self._size or [1, 1, 1]

@@ -20,6 +20,8 @@ LARGEST_JSON = 1 << 28  # bytes; a tokenizer has some 30 MB
 KEPT = (".json", ".txt", ".model", ".jinja", ".tiktoken")  # files of tokenizers and processors
 INDICES = ("model.safetensors.index.json", "pytorch_model.bin.index.json")
 WHOLE = ("model.safetensors", "pytorch_model.bin")
+ARGUMENTS = ("model_args", "backbone_kwargs")  # settings that transformers hands on to timm
+ELSEWHERE = ("architecture", "backbone")  # settings that name a model of timm, or of the hub, or a folder
 PLAIN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*\.(safetensors|bin)")
 
 
@@ -106,10 +108,22 @@ def _check_settings(path: pathlib.Path, content: Any, trusted: bool) -> None:
             raise FolderRefused(f"{path} names code of the folder (auto_map); --trust-remote-code runs it")
         if key == "auto_map" and any("--" in str(one) for one in _leaves(value)):
             raise FolderRefused(f"{path} names code of another repository (auto_map); put the code into the folder")
+        if key in ELSEWHERE and any(mark in str(one) for one in _leaves(value) for mark in ":/\\"):
+            raise FolderRefused(f"{path} names a model elsewhere ({key}: {str(value)[:60]!r}), and nothing is looked up")
+        if key in ARGUMENTS and value:
+            _check_arguments(path, key, value)
         if key.endswith("_implementation") and "/" in str(value):
             raise FolderRefused(f"{path} names code of a repository ({key}); write \"eager\" there")
         if key == "quantization_config" and value:
             raise FolderRefused(f"{path} describes quantized weights (quantization_config), which are not folded")
+
+
+def _check_arguments(path: pathlib.Path, key: str, value: Any) -> None:
+    """They go to timm, which would read the files that some of them name, and unpickle them."""
+    given = [name for name, _ in entries(value)] if isinstance(value, dict) else [key]
+    refused = [name for name in given if name.startswith(("pretrained", "checkpoint")) or name in ("cache_dir", *ARGUMENTS)]
+    if refused:
+        raise FolderRefused(f"{path} has {key} with {refused[0]!r}, which is no size of a model")
 
 
 def entries(content: Any) -> Iterator[Tuple[str, Any]]:
