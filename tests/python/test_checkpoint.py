@@ -17,6 +17,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import zipfile
 from unittest import mock
 
 from checkpoints import IDS, IMAGE, assert_equal_in_float64, assert_equal_within_rounding, loaded, model_of, rms_norms, saved
@@ -255,6 +256,56 @@ class Written(Checkpoint):
         self.assertEqual(self.command(self.source)[0], 2)
 
 
+    def test_an_index_of_one_shard(self):
+        saved(gpt2(), self.source)
+        held, only = tensors_of(self.source), "model-00001-of-00001.safetensors"
+        (self.source / WEIGHTS).rename(self.source / only)
+        (self.source / INDEX).write_text(json.dumps({"metadata": {}, "weight_map": {name: only for name in held}}))
+        self.fold()
+        self.assertEqual([path.name for path in self.output.glob("model*.s*")], [WEIGHTS])
+
+    def test_an_empty_folder_is_filled_and_stays_the_one_it_is(self):
+        saved(gpt2(), self.source)
+        self.output.mkdir(mode=0o700)
+        before, here = self.output.stat(), os.getcwd()
+        with mock.patch("normlens.checkpoint.folder.save_file", side_effect=OSError(28, "No space left on device")):
+            self.assertEqual(self.command(self.source, "-o", self.output)[0], 3)
+        self.assertEqual(list(self.output.iterdir()), [])
+        os.chdir(self.output)
+        self.addCleanup(os.chdir, here)
+        self.assertEqual(self.command(self.source, "-o", ".", "--quiet")[0], 0)
+        self.assertEqual((self.output.stat().st_ino, self.output.stat().st_mode), (before.st_ino, before.st_mode))
+        self.assertEqual({path.name for path in self.output.iterdir()}, {"config.json", "generation_config.json", WEIGHTS, "modeling_normlens.py"})
+
+    def test_a_folder_that_is_not_filled_is_empty(self):
+        """What was moved is removed; config.json is moved last."""
+        saved(gpt2(), self.source)
+        self.output.mkdir()
+        rename = pathlib.Path.rename
+
+        def fails(path, to):
+            return rename(path, to) if path.name != "config.json" else (_ for _ in ()).throw(OSError(5, "Input/output error"))
+
+        with mock.patch.object(pathlib.Path, "rename", fails):
+            self.assertIn("Input/output error", self.command(self.source, "-o", self.output)[2])
+        self.assertEqual(list(self.output.iterdir()), [])
+
+    def test_weights_of_zeros(self):
+        saved(gpt2(), self.source)
+        save_file({name: torch.zeros_like(one) for name, one in tensors_of(self.source).items()}, self.source / WEIGHTS, {"format": "pt"})
+        self.assertIn("outputs moved by 0.0e+00", normlens.fold_folder(self.source, self.output).notes[-1])
+
+    def test_a_name_of_250_letters(self):
+        saved(gpt2(), self.source)
+        self.assertEqual(self.command(self.source, "-o", self.folder / ("o" * 250), "--quiet")[0], 0)
+
+    def test_what_a_tokenizer_has_is_copied_unread(self):
+        saved(gpt2(), self.source)
+        (self.source / "tokenizer.json").write_bytes(b"[" + b"[]," * 3_000_000)
+        normlens.fold_folder(self.source, self.output)
+        self.assertEqual((self.output / "tokenizer.json").stat().st_size, 9_000_001)
+
+
 class Timm(Checkpoint):
     def test_a_model_of_timm(self):
         from timm.models import _hub
@@ -399,6 +450,17 @@ class Hostile(Checkpoint):
         self.map(**{"invented.weight": self.shard.name})
         self.refused("has the tensor 'invented.weight', which it has not")
 
+    def test_two_shards_of_one_name(self):
+        held = {file.name: load_file(file) for file in sorted(self.source.glob("*.safetensors"))}
+        names = json.loads((self.source / INDEX).read_text())["weight_map"]
+        first, second = list(held)[:2]
+        for one, other in (("a.bin", "a.safetensors"), ("pytorch_model.bin", second)):
+            torch.save(held[first], self.source / one)
+            save_file(held[second], self.source / other)
+            new = {first: one, second: other}
+            changed_json(self.source / INDEX, weight_map={name: new.get(file, file) for name, file in names.items()})
+            self.refused("two of which would have one name")
+
     def test_a_tensor_in_two_files(self):
         other = sorted(self.source.glob("*.safetensors"))[1]
         save_file({**load_file(other), **load_file(self.shard)}, other)
@@ -415,6 +477,15 @@ class Hostile(Checkpoint):
         self.shard.symlink_to(elsewhere / "weights")
         self.refused("is a link to a file outside the folder")
 
+    def test_links_that_lead_nowhere(self):
+        for name in ("tokenizer.json", "config.json"):
+            for to in ("nowhere", name, "/dev/null", "/"):
+                with self.subTest(name=name, to=to):
+                    (self.source / name).unlink(missing_ok=True)
+                    (self.source / name).symlink_to(to)
+                    self.refused(f"{name} is (missing, or a link that leads nowhere|a link to a file outside the folder)")
+                    (self.source / name).unlink()
+
     def test_damaged_weights(self):
         whole = self.shard.read_bytes()
         for broken in (b"", whole[:5], whole[:-7], struct.pack("<Q", 1 << 62) + whole[8:], struct.pack("<Q", 1 << 26) + whole[8:]):
@@ -430,6 +501,48 @@ class Hostile(Checkpoint):
         self.refused("was not run|cannot be read")
         torch.save({"a": torch.nn.Parameter(torch.ones(2)).to_sparse()}, self.source / "pytorch_model.bin")
         self.refused("no plain tensor")
+
+    def pickled(self, **tensors):
+        """The folder's weights, and those, as a pickle."""
+        held = tensors_of(self.source)
+        for path in self.source.glob("model*"):
+            path.unlink()
+        torch.save({**held, **tensors}, self.source / "pytorch_model.bin")
+
+    def test_a_pickle_that_would_take_the_memory(self):
+        one = torch.zeros(1 << 20)
+        self.pickled(**{f"alias{number}": one.view(-1) for number in range(40)})
+        self.refused("the same numbers many names")
+        self.pickled(other=torch.empty(1 << 40, device="meta"))
+        self.refused("'other', which is no plain tensor")
+        self.pickled(other=one)
+        path = self.source / "pytorch_model.bin"
+        records = {record.filename: archive.read(record) for archive in [zipfile.ZipFile(path)] for record in archive.infolist()}
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+            for name, content in records.items():
+                archive.writestr(name, content)
+        self.refused("has compressed or shared records")
+
+    def test_a_damaged_pickle(self):
+        self.pickled()
+        for content in (b"\x80\x02.", b"\x80\x020.", b"PK\3\4"):
+            (self.source / "pytorch_model.bin").write_bytes(content)
+            self.refused("was not run$|cannot be read: .")
+
+    def test_weights_that_are_not_finite(self):
+        held = load_file(self.shard)
+        name = next(name for name, one in held.items() if one.is_floating_point())
+        for number in ("inf", "nan"):
+            save_file({**held, name: held[name] + float(number)}, self.shard)
+            self.refused(f"{name} has infinite numbers, or some that are none")
+
+    def test_json_that_would_take_the_memory(self):
+        for name in ("config.json", "tokenizer_config.json"):
+            for said, text in (("more than 4 MB", '"' + "a" * (5 << 20) + '"'), ("more than 262144 lists", "[" + "[]," * 300_000 + "[]]")):
+                before = (self.source / name).read_text() if (self.source / name).exists() else "{}"
+                (self.source / name).write_text(text)
+                self.refused(said)
+                (self.source / name).write_text(before)
 
     def test_code_without_the_flag(self):
         (self.source / "modeling_own.py").write_text(OWN.format(marker=str(self.marker)))
@@ -499,6 +612,17 @@ class Hostile(Checkpoint):
             _, errors = process.communicate(timeout=30)
             self.assertEqual((process.returncode, errors), (128 + number, ""))
             self.assertEqual([path.name for path in self.output.parent.iterdir() if path.name.startswith(".")], [])
+
+    def test_an_output_that_cannot_be_made_is_told_before_the_work(self):
+        loop = self.folder / "elsewhere"
+        loop.symlink_to(loop)
+        with mock.patch("normlens.checkpoint.folder.read_source", side_effect=AssertionError("it worked")):
+            for output in ("/proc/x", self.folder / ("o" * 300), loop, loop / "x", self.folder / "\udcff", "/dev/null/x"):
+                with self.subTest(output=output), self.assertRaises(normlens.FolderRefused):
+                    normlens.fold_folder(self.source, output)
+            with mock.patch.object(pathlib.Path, "mkdir", side_effect=OSError(30, "Read-only file system")):
+                with self.assertRaisesRegex(normlens.FolderRefused, "cannot be written: Read-only file system"):
+                    normlens.fold_folder(self.source, self.output)
 
     def test_a_full_disk_is_a_sentence(self):
         with mock.patch("normlens.checkpoint.folder.save_file", side_effect=OSError(28, "No space left on device")):

@@ -6,6 +6,7 @@ import contextlib
 import copy
 import dataclasses
 import json
+import os
 import pathlib
 import secrets
 import shutil
@@ -41,13 +42,20 @@ model = with_rms_norms(model)
 
 def fold(folder: pathlib.Path, output: pathlib.Path, wanted: Json, trusted: bool, asking: Json) -> ChangeReport:
     """As normlens.fold_folder. wanted: PlanParams. asking: keywords of normlens.analyzing.opened."""
-    _check_output(folder, output)
+    with _refusing(output):
+        _check_output(folder, output)
+    with _made(output) as made:
+        return _folded(folder, output, made, wanted, trusted, asking)
+
+
+def _folded(folder: pathlib.Path, output: pathlib.Path, made: pathlib.Path, wanted: Json, trusted: bool, asking: Json) -> ChangeReport:
     source = read_source(folder, trusted)
     if any(path.stem == MODULE for path in source.code):
         raise FolderRefused(f"{folder} holds {MODULE}.py: it is a fold already, and a new one would take that file's place")
     with contextlib.ExitStack() as code:
         library = library_of(source, code)
         model = library.make(source.config, source.tensors, source.widest())
+        _check_finite(model)
         inputs, target = library.example(model), copy.deepcopy(model)
         before = dict(target.named_parameters(remove_duplicate=False))
         _, done, _, report = folded_into(lambda: target, model, inputs, wanted, asking)
@@ -58,23 +66,37 @@ def fold(folder: pathlib.Path, output: pathlib.Path, wanted: Json, trusted: bool
             return report
         _check_buffers(done.exact, model)
         exact = _state(done.exact, model, folded - set(what.norms))
-        with _written(output) as made:
+        with _refusing(output):
             _write(made, source, library, target, model, exact, what, done)
             result = judged(made, library, source, exact, inputs, bool(what.norms))
+            _move(made, _resolved(output))
     notes = (*report.notes, result.moved(source.stored()))
     return dataclasses.replace(report, checks=(*report.checks, *result.checks), notes=notes, output=output)
 
 
 def _check_output(folder: pathlib.Path, output: pathlib.Path) -> None:
-    if not folder.is_dir():
+    if not os.path.isdir(folder):  # which raises for no name
         raise FolderRefused(f"{folder} is no folder")
-    place, root = output.resolve(), folder.resolve()
+    place, root = _resolved(output), folder.resolve()
+    for path in (place, root):
+        if str(path).encode("utf-8", "ignore") != os.fsencode(path):
+            raise FolderRefused(f"the name {path} is not in UTF-8, which safetensors needs; give it another one")
     if place == root or root in place.parents or place in root.parents:
         raise FolderRefused(f"{output} is the checkpoint's own folder, or one inside or around it; name another one")
     if output.is_symlink() or (output.exists() and (not output.is_dir() or any(output.iterdir()))):
         raise FolderRefused(f"{output} holds something already; name a folder that is new or empty")
     if not place.parent.is_dir():
         raise FolderRefused(f"{place.parent} is no folder that {output.name} could be made in")
+
+
+def _resolved(output: pathlib.Path) -> pathlib.Path:
+    return pathlib.Path(os.path.realpath(output))  # Path.resolve raises for a link that leads to itself
+
+
+def _check_finite(model: nn.Module) -> None:
+    for name, parameter in model.named_parameters():
+        if not parameter.isfinite().all():
+            raise FolderRefused(f"{name} has infinite numbers, or some that are none (nan), and outputs of such a model cannot be compared")
 
 
 def _check_buffers(exact: nn.Module, model: nn.Module) -> None:
@@ -108,22 +130,44 @@ def _state(exact: nn.Module, model: nn.Module, kept: Set[str]) -> Dict[str, torc
 
 
 @contextlib.contextmanager
-def _written(output: pathlib.Path) -> Iterator[pathlib.Path]:
-    """A folder next to it, which gets its name when the context ends without an error, and is removed otherwise."""
-    made = output.resolve().parent / f".{output.name}.{secrets.token_hex(4)}"
-    made.mkdir()
+def _refusing(output: pathlib.Path) -> Iterator[None]:
     try:
-        try:
-            yield made
-        except (OSError, SafetensorError) as error:
-            reason = getattr(error, "strerror", None) or str(error).splitlines()[0]
-            raise FolderRefused(f"{output} cannot be written: {reason}") from None
-        try:
-            made.rename(output.resolve())
-        except OSError as error:
-            raise FolderRefused(f"{output} was made meanwhile, or cannot be: {error.strerror}") from None
+        yield
+    except (OSError, SafetensorError) as error:
+        reason = getattr(error, "strerror", None) or (str(error).splitlines() or [type(error).__name__])[0]
+        raise FolderRefused(f"{output} cannot be written: {reason}") from None
+
+
+@contextlib.contextmanager
+def _made(output: pathlib.Path) -> Iterator[pathlib.Path]:
+    """A folder in it, where it exists, or next to it. It is made before the work, so that one which cannot be is told at once,
+    and is removed in any case."""
+    place = _resolved(output)
+    made = (place if place.is_dir() else place.parent) / f".normlens.{secrets.token_hex(4)}"
+    try:
+        with _refusing(output):
+            made.mkdir()
+        yield made
     finally:
         shutil.rmtree(made, ignore_errors=True)
+
+
+def _move(made: pathlib.Path, place: pathlib.Path) -> None:
+    """Gives it its name, or fills the folder that it is in; config.json comes last, so that what has one is complete."""
+    if made.parent != place:
+        made.rename(place)
+        return
+    if len(list(place.iterdir())) > 1:
+        raise FolderRefused(f"{place} was filled meanwhile; name a folder that is new or empty")
+    moved = []
+    try:
+        for path in sorted(made.iterdir(), key=lambda one: one.name == "config.json"):
+            moved.append(place / path.name)
+            path.rename(moved[-1])
+    except BaseException:
+        for path in moved:
+            path.unlink(missing_ok=True)
+        raise
 
 
 def _write(

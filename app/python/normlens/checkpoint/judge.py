@@ -73,4 +73,4 @@ def _expected(original: nn.Module, inputs: Inputs, dtype: torch.dtype) -> List[E
 def _apart(one: Any, other: Any) -> float:
     """The largest difference of two outputs, relative to the largest number of its tensor."""
     held = [(a, b) for a, b in pairs(one, other) if isinstance(b, torch.Tensor) and b.is_floating_point() and b.numel()]
-    return max((float((a.double() - b.double()).abs().max() / b.double().abs().max()) for a, b in held), default=0.0)
+    return max((float((a.double() - b.double()).abs().max() / (b.double().abs().max() or 1)) for a, b in held), default=0.0)

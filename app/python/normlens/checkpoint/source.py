@@ -5,9 +5,11 @@ from __future__ import annotations
 import dataclasses
 import functools
 import json
+import os
 import pathlib
 import re
 import warnings
+import zipfile
 from typing import Any, Dict, Iterator, List, Mapping, Tuple
 
 import torch
@@ -16,7 +18,9 @@ from safetensors import SafetensorError, safe_open
 from normlens.engine.session import Json
 from normlens.errors import FolderRefused
 
-LARGEST_JSON = 1 << 28  # bytes; a tokenizer has some 30 MB
+LARGEST_SETTINGS, LARGEST_INDEX = 1 << 22, 1 << 26  # bytes
+MOST_LISTS = 1 << 18  # or tables, of a JSON file: each takes memory many times its two bytes
+MOST_NAMES = 4  # of one tensor in a pickle: T5 ties its head and three embeddings
 KEPT = (".json", ".txt", ".model", ".jinja", ".tiktoken")  # files of tokenizers and processors
 INDICES = ("model.safetensors.index.json", "pytorch_model.bin.index.json")
 WHOLE = ("model.safetensors", "pytorch_model.bin")
@@ -56,14 +60,14 @@ class Source:
 
 def read_source(folder: pathlib.Path, trusted: bool = False) -> Source:
     """Raises FolderRefused."""
-    if not (folder / "config.json").is_file():
+    if not os.path.lexists(folder / "config.json"):
         raise FolderRefused(f"{folder} is no checkpoint's folder: it has no config.json")
-    config = read_json(inside(folder, "config.json"))
+    config = read_json(inside(folder, "config.json"), LARGEST_SETTINGS)
     if not isinstance(config, dict):
         raise FolderRefused(f"{folder / 'config.json'} is no JSON object")
     if (folder / "adapter_config.json").exists():
         raise FolderRefused(f"{folder} is an adapter (adapter_config.json); merge it into its model first")
-    names = sorted(path.name for path in folder.iterdir() if path.is_file() and not path.name.startswith("."))
+    names = sorted(path.name for path in folder.iterdir() if not path.name.startswith(".") and (path.is_symlink() or not path.is_dir()))
     copied = [inside(folder, name) for name in names if name.endswith(KEPT) and name not in (*INDICES, "config.json")]
     for path, content in [(folder / "config.json", config), *((one, _content(one)) for one in copied)]:
         _check_settings(path, content, trusted)
@@ -89,17 +93,21 @@ def inside(folder: pathlib.Path, name: str) -> pathlib.Path:
     return path
 
 
-def read_json(path: pathlib.Path) -> Any:
-    if path.stat().st_size > LARGEST_JSON:
-        raise FolderRefused(f"{path} has more than {LARGEST_JSON >> 20} MB, which no such file has")
+def read_json(path: pathlib.Path, largest: int) -> Any:
+    if path.stat().st_size > largest:
+        raise FolderRefused(f"{path} has more than {largest >> 20} MB, which no such file has")
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
+        if text.count("[") + text.count("{") > MOST_LISTS:
+            raise FolderRefused(f"{path} has more than {MOST_LISTS} lists, which no such file has")
+        return json.loads(text)
     except (ValueError, RecursionError) as error:
         raise FolderRefused(f"{path} is no JSON file: {str(error).splitlines()[0]}") from None
 
 
 def _content(path: pathlib.Path) -> Any:
-    return read_json(path) if path.suffix == ".json" else None
+    """Of settings; what else a tokenizer has is copied unread."""
+    return read_json(path, LARGEST_SETTINGS) if path.name.endswith("config.json") else None
 
 
 def _check_settings(path: pathlib.Path, content: Any, trusted: bool) -> None:
@@ -150,7 +158,7 @@ def _weights(folder: pathlib.Path) -> Tuple[Dict[str, torch.Tensor], Dict[str, T
 
 
 def _indexed(folder: pathlib.Path, index: str) -> Dict[str, Dict[str, torch.Tensor]]:
-    content = read_json(inside(folder, index))
+    content = read_json(inside(folder, index), LARGEST_INDEX)
     names = content.get("weight_map") if isinstance(content, dict) else None
     if not isinstance(names, dict) or not names or not all(isinstance(file, str) for file in names.values()):
         raise FolderRefused(f"{folder / index} has no weight_map from tensors to files")
@@ -171,7 +179,12 @@ def _joined(parts: Mapping[str, Mapping[str, torch.Tensor]]) -> Tuple[Dict[str, 
         if twice:
             raise FolderRefused(f"the tensor {sorted(twice)[0]!r} is in two files of the folder, {file} is one of them")
         tensors.update(held)
-    return tensors, {_as_safetensors(file): tuple(held) for file, held in parts.items()}
+    if len(parts) == 1:
+        return tensors, {WHOLE[0]: tuple(tensors)}
+    shards = {_as_safetensors(file): tuple(held) for file, held in parts.items()}
+    if len(shards) < len(parts) or WHOLE[0] in shards:
+        raise FolderRefused(f"the index names {', '.join(parts)}, two of which would have one name as safetensors")
+    return tensors, shards
 
 
 def _as_safetensors(file: str) -> str:
@@ -184,22 +197,39 @@ def _read_tensors(path: pathlib.Path) -> Dict[str, torch.Tensor]:
             with safe_open(path, "pt") as file:
                 tensors = {name: file.get_tensor(name) for name in file.keys()}
         else:
+            _check_archive(path)
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # what is read is a stranger's, and so is its protocol
                 tensors = torch.load(path, map_location="cpu", weights_only=True)
-    except (SafetensorError, OSError, RuntimeError, ValueError, EOFError, KeyError) as error:
+    except FolderRefused:
+        raise
+    except (SafetensorError, OSError, RuntimeError, ValueError, EOFError, KeyError, zipfile.BadZipFile) as error:
         raise FolderRefused(f"{path} cannot be read: {_line(error)}") from None
-    except Exception as error:  # an unpickler may raise anything
-        raise FolderRefused(f"{path} holds more than tensors, or is damaged, and was not run: {_line(error)}") from None
+    except Exception:  # an unpickler may raise anything, and torch's own sentence tells how to run it
+        raise FolderRefused(f"{path} holds more than tensors, or is damaged, and was not run") from None
     if not isinstance(tensors, dict) or not all(isinstance(name, str) for name in tensors):
         raise FolderRefused(f"{path} is no table of tensors by name")
     for name, tensor in tensors.items():
         small = isinstance(tensor, torch.Tensor) and tensor.is_floating_point() and tensor.element_size() < 2
-        if not isinstance(tensor, torch.Tensor) or tensor.layout is not torch.strided or tensor.is_quantized or small:
+        plain = isinstance(tensor, torch.Tensor) and tensor.layout is torch.strided and tensor.device.type == "cpu"
+        if not plain or tensor.is_quantized or small:
             raise FolderRefused(f"{path} has {name!r}, which is no plain tensor of 16 bits or more")
         if tensor.nbytes > tensor.untyped_storage().nbytes():
             raise FolderRefused(f"{path} has {name!r}, which repeats the numbers that it holds")
+    if sum(tensor.nbytes for tensor in tensors.values()) > MOST_NAMES * (path.stat().st_size + (1 << 20)):
+        raise FolderRefused(f"{path} gives the same numbers many names, which would take many times its size")
     return dict(tensors)
+
+
+def _check_archive(path: pathlib.Path) -> None:
+    """Records of torch are stored as they are; compressed or shared ones would take memory many times the file's size."""
+    with path.open("rb") as file:
+        if file.read(4) != b"PK\3\4":
+            return
+    with zipfile.ZipFile(path) as archive:
+        records = archive.infolist()
+    if any(one.compress_type != zipfile.ZIP_STORED for one in records) or sum(one.file_size for one in records) > path.stat().st_size:
+        raise FolderRefused(f"{path} has compressed or shared records, which torch does not write; save it anew with torch.save")
 
 
 def _line(error: Exception) -> str:
