@@ -16,6 +16,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 import zipfile
 from unittest import mock
@@ -92,6 +93,19 @@ class Command(Checkpoint):
             self.assertIn(said, err)
             self.assertFalse(self.output.exists())
 
+
+    def test_a_signal_leaves_nothing(self):
+        saved(gpt2(torch.float32), self.source)
+        environment = {**os.environ, "NORMLENS_PYTHON": sys.executable}
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            words = [package.ENGINE, "fold", str(self.source), "-o", str(self.output)]
+            with subprocess.Popen(words, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+                while process.poll() is None and len(list(self.folder.iterdir())) == 1:
+                    time.sleep(0.01)
+                process.send_signal(number)
+                errors = process.communicate(timeout=60)[1]
+            self.assertEqual((process.returncode, "Traceback" in errors), (128 + number, False), errors)
+            self.assertEqual([path.name for path in self.folder.iterdir()], ["source"])
 
     def test_waiting_threads_of_the_engine_sleep(self):
         saved(gpt2(torch.float32), self.source)
@@ -601,8 +615,8 @@ class Hostile(Checkpoint):
         self.refused("is a fold already", "--trust-remote-code")
 
     def test_what_stops_it_leaves_nothing(self):
-        slow = "import os, time; import normlens.checkpoint.folder as f; f._write = lambda *_: (open(os.path.join(str(_[0]), 'a'), 'w'), print('half', flush=True), time.sleep(60)); from normlens.checkpoint.__main__ import end_cleanly, main; end_cleanly(); main()"
-        for number in (signal.SIGTERM, signal.SIGINT):
+        slow = "import os, time; import normlens.checkpoint.folder as f; f._write = lambda *_: (open(os.path.join(str(_[0]), 'a'), 'w'), print('half', flush=True), time.sleep(60)); from normlens.checkpoint.__main__ import program; program()"
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             process = subprocess.Popen(
                 [sys.executable, "-c", slow, self.source, "-o", self.output], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                 env={**os.environ, "PYTHONPATH": str(package.ROOT / "app" / "python")},

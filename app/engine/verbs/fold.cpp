@@ -25,9 +25,11 @@ namespace fs = std::filesystem;
 constexpr const char* kProgram =
     "import sys\n"
     "sys.path[:] = [path for path in sys.path if path]\n"  // the working directory may be a stranger's
+    "import signal\n"                                      // Ctrl-C while the package is imported is no traceback
+    "if signal.getsignal(signal.SIGINT) is signal.default_int_handler: signal.signal(signal.SIGINT, signal.SIG_DFL)\n"
     "try:\n"
-    "    from normlens.checkpoint.__main__ import main\n"
-    "    sys.exit(main(sys.argv[1:]))\n"
+    "    from normlens.checkpoint.__main__ import program\n"
+    "    sys.exit(program())\n"
     "except ImportError as error:\n"
     "    print(f'normlens: a folder is folded by the Python package normlens: {error}; install it with its extras, or "
     "name a Python that has it with NORMLENS_PYTHON', file=sys.stderr)\n"

@@ -8,7 +8,7 @@ import json
 import os
 import signal
 import sys
-from typing import List, Optional
+from typing import Any, List, Optional
 
 from normlens.checkpoint import fold_folder
 from normlens.errors import NormLensError, NotEqual
@@ -37,12 +37,6 @@ def _json(report: ChangeReport) -> str:
     return json.dumps({**{name: getattr(report, name) for name in fields}, "checks": checks, "output": output}, indent=2)
 
 
-def end_cleanly() -> None:
-    """What is half written is removed when a signal ends the process."""
-    for stop in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-        signal.signal(stop, lambda number, _: sys.exit(128 + number))
-
-
 def main(given: Optional[List[str]] = None) -> int:
     words = _words(given)
     os.environ["HF_HUB_OFFLINE"] = "1"  # nothing is looked up
@@ -64,6 +58,20 @@ def main(given: Optional[List[str]] = None) -> int:
     return DONE
 
 
+def program() -> int:
+    """The process of `normlens fold HF_DIR`, and of this module. What is half written is removed when a signal ends it."""
+    stopped: List[int] = []
+
+    def end(number: int, _: Any) -> None:
+        stopped.append(number)
+        sys.exit(128 + number)
+
+    for stop in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        if signal.getsignal(stop) is not signal.SIG_IGN:  # as nohup has it
+            signal.signal(stop, end)
+    code = main()
+    return 128 + stopped[0] if stopped and code else code  # a library that was reading may have made an error of it
+
+
 if __name__ == "__main__":
-    end_cleanly()
-    sys.exit(main())
+    sys.exit(program())
