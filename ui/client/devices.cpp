@@ -9,7 +9,7 @@ namespace normlens::ui {
 Devices devicesOf(const EngineClient& engine) {
   const auto tr = [](const char* words) { return QCoreApplication::translate("Devices", words); };
   const protocol::EngineInfo& info = engine.info();
-  Devices devices{engine.state() == EngineClient::State::Ready, {}, {}};
+  Devices devices{engine.state() == EngineClient::State::Ready, {}, {}, engine.host()};
   if (info.device.empty()) {
     devices.missing = tr("The engine looks for a GPU when it starts.");
   } else if (!info.no_gpu.empty()) {

@@ -10,6 +10,7 @@ class EngineClient;
 struct Devices {
   bool ready = false;    // the engine is ready for requests
   QString gpu, missing;  // name of the GPU; where there is none, why, and what would mend it
+  QString host;          // the engine's; empty: this machine
 
   // Returns the device, "cpu" or "cuda", that is used where the user chose this one.
   [[nodiscard]] QString used(const QString& chosen) const { return gpu.isEmpty() ? QStringLiteral("cpu") : chosen; }

@@ -19,8 +19,8 @@ EngineError engineErrorOf(const protocol::RpcFailure& failure) {
 
 namespace {
 
-// Returns which side is older, with both versions; empty: they are equal, or one has none.
-QString versionDifference(const protocol::EngineInfo& engine, const QString& host) {
+// Returns which side is older, with both versions; empty: they are equal, or one has none. name: the engine's.
+QString differenceOf(const protocol::EngineInfo& engine, const QString& name) {
   const QString theirs = text(engine.version), ours = QCoreApplication::applicationVersion();
   const auto numbers = [](const QString& version) { return QVersionNumber::fromString(version); };
   int order = engine.protocol - protocol::kProtocolVersion;
@@ -31,12 +31,7 @@ QString versionDifference(const protocol::EngineInfo& engine, const QString& hos
   const QString words = order < 0
                             ? EngineClient::tr("%1 is older (%2, protocol %3) than this window (%4, protocol %5).")
                             : EngineClient::tr("%1 is newer (%2, protocol %3) than this window (%4, protocol %5).");
-  return words
-             .arg(host.isEmpty() ? EngineClient::tr("The engine") : EngineClient::tr("The engine on %1").arg(host),
-                  theirs)
-             .arg(engine.protocol)
-             .arg(ours)
-             .arg(protocol::kProtocolVersion) +
+  return words.arg(name, theirs).arg(engine.protocol).arg(ours).arg(protocol::kProtocolVersion) +
          EngineClient::tr(" Install the same version of both.");
 }
 
@@ -61,6 +56,15 @@ EngineClient::~EngineClient() {
   delete worker_;
 }
 
+void EngineClient::setCommand(EngineCommand command) {
+  command_ = std::move(command);
+  disconnected_ = false;
+}
+
+QString EngineClient::name() const { return host().isEmpty() ? tr("The engine") : tr("The engine on %1").arg(host()); }
+
+QString EngineClient::versionDifference() const { return differenceOf(info_, name()); }
+
 qint64 EngineClient::processId() const { return process_ ? process_->processId() : 0; }
 
 void EngineClient::setState(State state) {
@@ -84,18 +88,20 @@ void EngineClient::start() {
   connect(process_, &QProcess::readyReadStandardError, this, &EngineClient::readErrors);
   connect(process_, &QProcess::finished, this, [this](int code, QProcess::ExitStatus status) {
     readErrors();
-    died(describeEnd(code, status));
+    const QString reason = describeEnd(code, status);
+    const bool connection = status == QProcess::NormalExit && code == kConnectionEnded && !host().isEmpty();
+    connection ? connectionEnded(reason) : died(reason);
   });
   connect(process_, &QProcess::errorOccurred, this, [this, generation](QProcess::ProcessError error) {
     if (error != QProcess::FailedToStart) return;
-    const QString reason = tr("The engine could not be started: %1.").arg(process_->errorString());
+    const QString reason = tr("%1 could not be started: %2.").arg(name(), process_->errorString());
     // Not from inside start(): the caller has not seen the state yet.
     QTimer::singleShot(0, this, [this, generation, reason] {
       if (generation == generation_) died(reason);
     });
   });
   setState(State::Starting);
-  const EngineCommand command = withoutQuestions(command_);
+  const EngineCommand command = startedCommand(command_);
   process_->start(command.first(), command.mid(1));
   heartbeat_.start();
   introduce();
@@ -107,7 +113,7 @@ void EngineClient::readReplies() {
   received_ += chunk.size();
   setSilence(0);
   if (!decoder_->expectBytes(chunk.size())) {
-    died(tr("The engine sent unreadable data: a message is too large."));
+    died(tr("%1 sent unreadable data: a message is too large.").arg(name()));
     return;
   }
   QMetaObject::invokeMethod(worker_, HandedOver([decoder = decoder_, chunk] { decoder->feed(chunk); }),
@@ -120,7 +126,10 @@ void EngineClient::lookForLife() {
   // The second in which a message stopped may have seen more: it is the first of the kSilence.
   const bool trickles = std::exchange(received_, 0) < kSlowest;
   within_ = trickles && decoder_->waitsForRest() ? within_ + 1 : 0;
-  if (within_ + 1 >= kSilence) return died(tr("The engine stopped in the middle of a message."));
+  if (within_ + 1 >= kSilence) {
+    const QString reason = tr("%1 stopped in the middle of a message.").arg(name());
+    return host().isEmpty() ? died(reason) : connectionEnded(reason);
+  }
   if (pinged_) return setSilence(silent_ + 1);
   lastErrorLine_.clear();  // it lived on, so those were not its last words
   pinged_ = true;
@@ -170,7 +179,7 @@ void EngineClient::startDecoder() {
   };
   handlers.nonsense = [this, current](const std::string& why) {
     return current(
-        [this, why = QString::fromStdString(why)] { died(tr("The engine sent unreadable data: %1.").arg(why)); });
+        [this, why = QString::fromStdString(why)] { died(tr("%1 sent unreadable data: %2.").arg(name(), why)); });
   };
   decoder_ = std::make_shared<ReplyDecoder>(std::move(handlers));
   if (!worker_) {
@@ -200,15 +209,16 @@ void EngineClient::introduce() {
 
 void EngineClient::introduced(const Reply<protocol::EngineInfo>& reply) {
   if (!reply) {
-    died(tr("The engine refused to start: %1").arg(reply.error().message));
+    died(tr("%1 refused to start: %2").arg(name(), reply.error().message));
     return;
   }
-  if (const QString difference = versionDifference(*reply, host()); !difference.isEmpty()) {
+  if (const QString difference = differenceOf(*reply, name()); !difference.isEmpty()) {
     if (reply->protocol != protocol::kProtocolVersion) return died(difference);
     Q_EMIT logged(difference);
   }
   info_ = *reply;
   failedStarts_ = 0;
+  disconnected_ = false;
   setState(State::Ready);
   for (auto& [id, pending] : pending_) {
     if (!pending.unsent.isEmpty()) write(std::exchange(pending.unsent, {}));
@@ -311,6 +321,11 @@ void EngineClient::died(const QString& reason) {
   Q_EMIT engineDied(reason);
 }
 
+void EngineClient::connectionEnded(const QString& reason) {
+  disconnected_ = disconnected_ || state_ == State::Ready;
+  died(reason);
+}
+
 void EngineClient::failAll(const EngineError& error) {
   const auto orphans = std::exchange(pending_, {});
   for (const auto& [id, pending] : orphans) {
@@ -335,11 +350,11 @@ QString EngineClient::describeEnd(int exitCode, QProcess::ExitStatus status) con
     if (!connection.isEmpty()) return connection;
   }
   const QString detail = lastErrorLine_.isEmpty() ? QString() : tr(" Last output: %1").arg(lastErrorLine_);
-  if (status == QProcess::NormalExit) return tr("The engine exited (exit status %1).").arg(exitCode) + detail;
+  if (status == QProcess::NormalExit) return tr("%1 exited (exit status %2).").arg(name()).arg(exitCode) + detail;
   if (exitCode == SIGKILL) {
-    return tr("The engine was killed, possibly because memory ran out.") + detail;
+    return tr("%1 was killed, possibly because memory ran out.").arg(name()) + detail;
   }
-  return tr("The engine crashed (signal %1).").arg(exitCode) + detail;
+  return tr("%1 crashed (signal %2).").arg(name()).arg(exitCode) + detail;
 }
 
 }  // namespace normlens::ui

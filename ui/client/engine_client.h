@@ -64,15 +64,20 @@ class EngineClient final : public QObject {
   explicit EngineClient(QObject* parent = nullptr);
   ~EngineClient() override;
 
-  void setCommand(EngineCommand command) { command_ = std::move(command); }
+  void setCommand(EngineCommand command);
   [[nodiscard]] const EngineCommand& command() const { return command_; }
   [[nodiscard]] QString host() const { return hostOf(command_); }  // empty: this machine
-  void start();                                                    // ends a running engine first
-  void stop();  // orderly; pending requests are answered with an error
+  [[nodiscard]] QString name() const;  // begins a sentence: "The engine", "The engine on gpu-box"
+  void start();                        // ends a running engine first
+  void stop();                         // orderly; pending requests are answered with an error
   [[nodiscard]] State state() const { return state_; }
   [[nodiscard]] const protocol::EngineInfo& info() const { return info_; }        // The last ready engine's.
   [[nodiscard]] qint64 processId() const;                                         // 0 when none runs
   [[nodiscard]] int silence() const { return silent_ < kSilence ? 0 : silent_; }  // seconds; 0: it shows life
+  // Returns which side is older, as a sentence; empty: window and last ready engine have one version.
+  [[nodiscard]] QString versionDifference() const;
+  // The connection of an engine that was ready ended, and none was ready since: another start may reach it.
+  [[nodiscard]] bool disconnected() const { return disconnected_; }
   // Deaths before it was ready, one after another.
   [[nodiscard]] int failedStarts() const { return failedStarts_; }
 
@@ -116,6 +121,7 @@ class EngineClient final : public QObject {
   void setState(State state);
   void retire();  // lets go of the current process without waiting
   void died(const QString& reason);
+  void connectionEnded(const QString& reason);
   void failAll(const EngineError& error);
   void readErrors();
   void readReplies();
@@ -141,6 +147,7 @@ class EngineClient final : public QObject {
   int within_ = 0;       // seconds in the middle of a message, of which little came
   qint64 received_ = 0;  // bytes since the last beat
   int failedStarts_ = 0;
+  bool disconnected_ = false;
 };
 
 template <class Params, class T>

@@ -15,41 +15,52 @@ namespace {
 
 QString programOf(const EngineCommand& command) { return QFileInfo(command.value(0)).fileName(); }
 
-// Returns the first word that is no option and no value of one. `valued`: the letters of options with a value.
-QString firstArgument(const QStringList& words, const QString& valued) {
-  for (qsizetype i = 0; i < words.size(); ++i) {
+bool isSsh(const EngineCommand& command) { return programOf(command) == QStringLiteral("ssh"); }
+
+// Returns the place, from `first` on, of the first word that is no option and no value of one; behind the last where
+// there is none. `valued`: the letters of options with a value.
+qsizetype firstArgument(const QStringList& words, qsizetype first, const QString& valued) {
+  for (qsizetype i = first; i < words.size(); ++i) {
     const QString& word = words[i];
-    if (!word.startsWith(u'-')) return word;
+    if (!word.startsWith(u'-')) return i;
     if (word.startsWith(QStringLiteral("--"))) continue;
     const auto takesValue = [&](QChar letter) { return valued.contains(letter); };
     const auto letter = std::find_if(word.begin() + 1, word.end(), takesValue);
     if (letter != word.end() && letter + 1 == word.end()) ++i;  // the value is the next word
   }
-  return {};
+  return words.size();
+}
+
+qsizetype placeOfSshHost(const EngineCommand& command) {
+  return firstArgument(command, 1, QStringLiteral("BbcDEeFIiJLlmOopQRSWw"));
 }
 
 }  // namespace
 
 QString hostOf(const EngineCommand& command) {
-  const QString program = programOf(command);
-  if (program == QStringLiteral("ssh")) {
-    const QString to = firstArgument(command.mid(1), QStringLiteral("BbcDEeFIiJLlmOopQRSWw"));
+  if (isSsh(command)) {
+    const QString to = command.value(placeOfSshHost(command));
     return to.startsWith(QStringLiteral("ssh://")) ? QUrl(to).host() : to.section(u'@', -1);
   }
+  const QString program = programOf(command);
   const bool isContainer = program == QStringLiteral("docker") || program == QStringLiteral("podman");
   const bool isExec = isContainer && command.value(1) == QStringLiteral("exec");
-  return isExec ? firstArgument(command.mid(2), QStringLiteral("euw")) : QString();
+  return isExec ? command.value(firstArgument(command, 2, QStringLiteral("euw"))) : QString();
 }
 
-EngineCommand withoutQuestions(EngineCommand command) {
-  const bool chosen = command.join(u' ').contains(QStringLiteral("BatchMode"), Qt::CaseInsensitive);
-  if (programOf(command) == QStringLiteral("ssh") && !chosen) command.insert(1, QStringLiteral("-oBatchMode=yes"));
+EngineCommand startedCommand(EngineCommand command) {
+  if (!isSsh(command)) return command;
+  // Of two values ssh takes the first, so these follow the command's own.
+  qsizetype place = std::min(placeOfSshHost(command), command.size());
+  for (const char* option : {"-oBatchMode=yes", "-oConnectTimeout=15", "-oServerAliveInterval=5",
+                             "-oServerAliveCountMax=3", "-oCompression=yes"}) {
+    command.insert(place++, QLatin1String(option));
+  }
   return command;
 }
 
 QString connectionEnd(const EngineCommand& command, int exitCode, const QString& lastWords) {
-  constexpr int kNotFound = 127;    // a shell's
-  constexpr int kConnection = 255;  // ssh's
+  constexpr int kNotFound = 127;  // a shell's
   const auto tr = [](const char* text) { return QCoreApplication::translate("EngineCommand", text); };
   const QString host = hostOf(command);
   if (host.isEmpty()) return {};
@@ -57,7 +68,7 @@ QString connectionEnd(const EngineCommand& command, int exitCode, const QString&
     return tr("The engine was not found on %1: %2. Install NormLens there, or name the engine with its folder.")
         .arg(host, lastWords);
   }
-  if (exitCode != kConnection || programOf(command) != QStringLiteral("ssh")) return {};
+  if (exitCode != kConnectionEnded || !isSsh(command)) return {};
   if (lastWords.contains(QStringLiteral("Permission denied"))) {
     return tr("%1 wants a password, and the window cannot ask for it. Set up a key: run ssh-copy-id %1 in a terminal.")
         .arg(host);
@@ -66,7 +77,7 @@ QString connectionEnd(const EngineCommand& command, int exitCode, const QString&
     return tr("ssh does not trust the host key of %1: it is new or has changed. Run ssh %1 in a terminal to see it.")
         .arg(host);
   }
-  return tr("The connection to %1 ended: %2").arg(host, lastWords.isEmpty() ? tr("ssh gives no reason.") : lastWords);
+  return tr("The connection to %1 ended: %2").arg(host, lastWords.isEmpty() ? tr("ssh gives no reason; the engine may have been killed there.") : lastWords);
 }
 
 QString defaultEngineProgram() {
@@ -81,12 +92,13 @@ QString defaultEngineProgram() {
 EngineCommand engineCommandFromSettings() {
   const QString fromEnvironment = qEnvironmentVariable("NORMLENS_ENGINE");
   if (!fromEnvironment.trimmed().isEmpty()) return engineCommandFromLine(fromEnvironment);
-  const QString fromSettings = QSettings().value(QStringLiteral("engine/command")).toString();
-  if (!fromSettings.trimmed().isEmpty()) return engineCommandFromLine(fromSettings);
+  return engineCommandFromLine(QSettings().value(QStringLiteral("engine/command")).toString());
+}
+
+EngineCommand engineCommandFromLine(const QString& line) {
+  if (!line.trimmed().isEmpty()) return QProcess::splitCommand(line);
   const QString program = defaultEngineProgram();
   return program.isEmpty() ? EngineCommand() : EngineCommand{program, QStringLiteral("serve")};
 }
-
-EngineCommand engineCommandFromLine(const QString& line) { return QProcess::splitCommand(line); }
 
 }  // namespace normlens::ui

@@ -13,22 +13,25 @@ using EngineCommand = QStringList;
 // normlens-engine beside our own executable (or in ../libexec/normlens, ../bin), else the one on PATH.
 [[nodiscard]] QString defaultEngineProgram();
 
-// The environment's NORMLENS_ENGINE, else the setting "engine/command", else the default engine with " serve".
+// The environment's NORMLENS_ENGINE, else the setting "engine/command", else the default engine.
 [[nodiscard]] EngineCommand engineCommandFromSettings();
 
 // Returns the machine or container that the command starts the engine on, as the user calls it: "gpu-box" of
 // "ssh me@gpu-box normlens-engine serve" and of "docker exec -i gpu-box ...". Empty: this machine.
 [[nodiscard]] QString hostOf(const EngineCommand& command);
 
-// Returns the command with which ssh ends with a message where it would ask for a password or about a host key: the
-// window has no place where its question could be seen. A command that sets BatchMode itself stays as it is.
-[[nodiscard]] EngineCommand withoutQuestions(EngineCommand command);
+// Returns the command as it is started. ssh gets options: it ends with a message where it would ask for a password or
+// about a host key, since the window has no place for its question; it ends when the host is silent, and it compresses.
+// Options that the command sets itself hold.
+[[nodiscard]] EngineCommand startedCommand(EngineCommand command);
+
+constexpr int kConnectionEnded = 255;  // ssh's exit status
 
 // Returns a sentence with what to do for a connection that ended with this exit status and these last words. Empty: it
 // is not a connection's end.
 [[nodiscard]] QString connectionEnd(const EngineCommand& command, int exitCode, const QString& lastWords);
 
-// Splits a shell-like line: quotes keep words together.
+// Splits a shell-like line: quotes keep words together. A blank line stands for the default engine with " serve".
 [[nodiscard]] EngineCommand engineCommandFromLine(const QString& line);
 
 }  // namespace normlens::ui

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <QMainWindow>
+#include <QTimer>
 #include <optional>
 
 #include "core/protocol/plan_messages.h"
@@ -121,6 +122,7 @@ class MainWindow final : public QMainWindow {
   void askForComparison();
   void goTo(int target, int id);  // target: SearchModel::Target
   void showEngineLost(const QString& reason);
+  void reconnectLater(const QString& reason);
   void showSilence(int seconds);
   void dismissWhenWorkBegins();
   void logConfirmation(const QStringList& norms);
@@ -178,6 +180,7 @@ class MainWindow final : public QMainWindow {
   // An edit that the user left out, until the plan without it is there.
   bool shown_ = false;
   bool toldUnconfined_ = false;  // once is enough
+  QTimer reconnection_;          // to the engine of a connection that ended
 };
 
 }  // namespace normlens::ui

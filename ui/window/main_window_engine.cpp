@@ -45,6 +45,8 @@ namespace normlens::ui {
 namespace {
 
 constexpr int kManyFailedStarts = 3;
+// Of a connection that ended: attempts to reach it again, and seconds from one to the next. In all two minutes.
+constexpr int kMostReconnections = 8, kLongestWait = 30;
 constexpr QLatin1String kEngineTopic("engine"), kLeftOutTopic("left out"), kWorkTopic("work"), kFoldTopic("fold");
 
 ProjectView viewOf(const graphview::GraphView& graph) {
@@ -56,7 +58,12 @@ ProjectView viewOf(const graphview::GraphView& graph) {
 
 void MainWindow::connectEngine() {
   connect(engine_, &EngineClient::logged, this, &MainWindow::log);
-  connect(engine_, &EngineClient::stateChanged, this, &MainWindow::refresh);
+  connect(engine_, &EngineClient::stateChanged, this, [this](EngineClient::State state) {
+    if (state != EngineClient::State::Dead) reconnection_.stop();
+    refresh();
+  });
+  reconnection_.setSingleShot(true);
+  connect(&reconnection_, &QTimer::timeout, session_, &Session::recover);
   connect(engine_, &EngineClient::ready, this, [this] {
     const protocol::EngineInfo& info = engine_->info();
     log(tr("Engine %1 ready, torch %2, on %3.")
@@ -73,7 +80,8 @@ void MainWindow::connectEngine() {
   connect(session_, &Session::engineLost, this, &MainWindow::showEngineLost);
   connect(session_, &Session::problem, this, [this](const QString& message, const QString& hint) {
     log(message);
-    info_->show(InfoBar::Tone::Error, message, hint);
+    const QString host = engine_->host();  // A path in the message is one of that machine.
+    info_->show(InfoBar::Tone::Error, message, host.isEmpty() ? hint : tr("%1 On %2.").arg(hint, host).trimmed());
     info_->setTopic(kWorkTopic);
   });
 }
@@ -176,6 +184,8 @@ void MainWindow::refresh() {
 void MainWindow::showEngineLost(const QString& reason) {
   log(reason);
   const bool open = !session_->path().isEmpty(), reopens = open && session_->reopens();
+  const bool reconnects = engine_->disconnected() && reopens == open && engine_->failedStarts() < kMostReconnections;
+  if (reconnects) return reconnectLater(reason);
   QString hint = open ? tr("Your plan and view are safe.") : QString();
   if (options_.engine.isEmpty()) {
     hint = tr("Install it next to the window, or set the environment variable NORMLENS_ENGINE to it.");
@@ -183,11 +193,24 @@ void MainWindow::showEngineLost(const QString& reason) {
     hint = tr("It stopped %1 times before it was ready. See the log, or set another engine in Preferences.")
                .arg(engine_->failedStarts());
   } else if (open && !reopens) {
-    hint = tr("It crashed again on %1, so %1 will not be reopened automatically. Your plan and view are safe.")
-               .arg(QFileInfo(session_->path()).fileName());
+    const QString words = engine_->disconnected()
+                              ? tr("The connection ended again on %1, so %1 will not be reopened automatically.")
+                              : tr("It crashed again on %1, so %1 will not be reopened automatically.");
+    hint = words.arg(QFileInfo(session_->path()).fileName()) + u' ' + hint;
   }
   info_->show(InfoBar::Tone::Error, reason, hint,
               {{reopens ? tr("Restart and reopen") : tr("Restart"), [this] { session_->recover(); }}});
+  info_->setTopic(kEngineTopic);
+  refresh();
+}
+
+// The waits double, as a network that is away for a minute is not back sooner when it is tried more often.
+void MainWindow::reconnectLater(const QString& reason) {
+  reconnection_.start(std::chrono::seconds(std::min(1 << engine_->failedStarts(), kLongestWait)));
+  info_->show(InfoBar::Tone::Error, reason,
+              tr("Connecting again in %1 s. Plan, proof and measurements are kept.")
+                  .arg(std::chrono::duration_cast<std::chrono::seconds>(reconnection_.intervalAsDuration()).count()),
+              {{tr("Connect now"), [this] { session_->recover(); }}});
   info_->setTopic(kEngineTopic);
   refresh();
 }
@@ -197,14 +220,14 @@ void MainWindow::showSilence(int seconds) {
   refresh();
   if (seconds == 0) return info_->dismissAbout(kEngineTopic);
   if (seconds == EngineClient::kSilence) {
-    log(tr("The engine has not answered for %1 s.").arg(seconds));
+    log(tr("%1 has not answered for %2 s.").arg(engine_->name()).arg(seconds));
   } else if (!info_->isAbout(kEngineTopic)) {
     return;
   }
   QString hint = session_->path().isEmpty() ? QString() : tr("A restart keeps plan, charts and proofs.");
   const QString stage = session_->job().stage;
   if (!stage.isEmpty()) hint = tr("Its last step: %1.").arg(stage) + u' ' + hint;
-  info_->show(InfoBar::Tone::Choice, tr("The engine has not answered for %1 s.").arg(seconds), hint,
+  info_->show(InfoBar::Tone::Choice, tr("%1 has not answered for %2 s.").arg(engine_->name()).arg(seconds), hint,
               {{tr("Wait")}, {tr("Restart engine"), [this] { session_->recover(); }}});
   info_->setTopic(kEngineTopic);
 }

@@ -2,10 +2,18 @@
 #pragma once
 
 #include <QString>
+#include <vector>
 
 #include "ui/theme/theme.h"
 
 namespace normlens::ui {
+
+// A command that starts an engine elsewhere, under the name that the user gave it.
+struct Connection {
+  QString name, command;
+
+  bool operator==(const Connection&) const = default;
+};
 
 struct Preferences {
   ColorScheme scheme = ColorScheme::FollowDesktop;
@@ -13,6 +21,7 @@ struct Preferences {
   int digits = 4;                          // significant digits of numbers in the inspector
   QString device = QStringLiteral("cpu");  // "cpu", "cuda": where measurements start out
   QString engineCommand;                   // as on a command line; empty: the engine beside the window
+  std::vector<Connection> connections;     // that were saved; names are unique
   int autosaveSeconds = 30;                // Projects are saved as often; 0: never.
   int timeLimitSeconds = 0;                // that a run of a model may take; 0: the engine's own limits
   int memoryLimitGb = 0;                   // that a model may take; the same

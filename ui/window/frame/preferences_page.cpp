@@ -2,17 +2,16 @@
 
 #include <QAction>
 #include <QKeyEvent>
-#include <QLineEdit>
 #include <QPushButton>
 #include <QScrollArea>
 #include <QSignalBlocker>
 #include <QSpinBox>
 #include <algorithm>
 
-#include "ui/client/engine_command.h"
 #include "ui/widgets/follow_text.h"
 #include "ui/widgets/icon_button.h"
 #include "ui/widgets/segmented.h"
+#include "ui/window/frame/connection_form.h"
 #include "ui/window/parts.h"
 
 namespace normlens::ui {
@@ -159,14 +158,16 @@ void PreferencesPage::addEngine() {
   QVBoxLayout* section =
       addSection(tr("Engine"), tr("The program that reads and runs models. It may run on another machine: \"ssh "
                                   "gpu-box normlens-engine serve\" opens the models of gpu-box and measures there."));
-  engine_ = describe(new QLineEdit(column_->parentWidget()), "preferEngine");
-  engine_->setMinimumWidth(380);
-  addRow(section, tr("Command"), engine_, {});
-  QHBoxLayout* row = addIndented(section);
-  applyEngine_ = addButton(row, "secondary", tr("Use this engine"), "preferEngineApply",
-                           tr("Start the engine with this command and reopen the model; the plan is kept."));
-  engineNote_ = makeWords("faint", column_->parentWidget());
-  row->addWidget(engineNote_, 1);
+  connection_ = new ConnectionForm(kNameWidth, column_->parentWidget());
+  section->addWidget(connection_);
+  connect(connection_, &ConnectionForm::applied, this, [this](const QString& command) {
+    chosen_.engineCommand = command;
+    Q_EMIT engineCommandChanged(command);
+  });
+  connect(connection_, &ConnectionForm::saved, this, [this](const std::vector<Connection>& connections) {
+    chosen_.connections = connections;
+    Q_EMIT changed();
+  });
   device_ = describe(new Segmented(QVector<Segment>(std::size(kDevices)), column_->parentWidget()), "preferDevice");
   connect(device_, &Segmented::chosen, this, [this](int index) {
     chosen_.device = QLatin1String(kDevices[index]);
@@ -183,27 +184,6 @@ void PreferencesPage::addEngine() {
             tr("A model gets at most this much memory. Default: nine tenths of the available memory. Applies to the "
                "next model."),
             tr(" GB"), tr("default"));
-  connect(engine_, &QLineEdit::textEdited, this, &PreferencesPage::showEngineState);
-  connect(engine_, &QLineEdit::returnPressed, this, &PreferencesPage::applyEngine);
-  connect(applyEngine_, &QPushButton::clicked, this, &PreferencesPage::applyEngine);
-}
-
-void PreferencesPage::applyEngine() {
-  if (!applyEngine_->isEnabled()) return;
-  chosen_.engineCommand = engine_->text().trimmed();
-  showEngineState();
-  Q_EMIT engineCommandChanged(chosen_.engineCommand);
-}
-
-void PreferencesPage::showEngineState() {
-  const bool fixed = qEnvironmentVariableIsSet("NORMLENS_ENGINE");
-  engine_->setEnabled(!fixed);
-  applyEngine_->setEnabled(!fixed && engine_->text().trimmed() != chosen_.engineCommand);
-  engineNote_->setText(fixed ? tr("The environment variable NORMLENS_ENGINE names the engine now.") : QString());
-  const QString usual = defaultEngineProgram();
-  engine_->setPlaceholderText(usual.isEmpty() ? tr("no engine was found next to the window") : usual);
-  engine_->setToolTip(tr("Program and arguments that start the engine. Empty: the installed one.") + u'\n' +
-                      engine_->placeholderText());
 }
 
 void PreferencesPage::setDevices(const Devices& devices) {
@@ -212,7 +192,8 @@ void PreferencesPage::setDevices(const Devices& devices) {
   device_->setSegments({{tr("CPU"), tr("Measurements run on the CPU of the engine's machine by default.")},
                         {tr("CUDA"), tr("Measurements run on the engine's GPU by default."), hasGpu}});
   device_->setCurrent(devices.used(chosen_.device) == QLatin1String(kDevices[1]) ? 1 : 0);
-  deviceNote_->setText(hasGpu ? devices.gpu : devices.missing);
+  const QString note = hasGpu ? devices.gpu : devices.missing;
+  deviceNote_->setText(devices.host.isEmpty() ? note : tr("On %1: %2").arg(devices.host, note));
 }
 
 void PreferencesPage::setPreferences(const Preferences& preferences) {
@@ -223,8 +204,7 @@ void PreferencesPage::setPreferences(const Preferences& preferences) {
     spin->setValue(preferences.*field);
   }
   setDevices(devices_);
-  engine_->setText(preferences.engineCommand);
-  showEngineState();
+  connection_->setConnections(preferences.connections, preferences.engineCommand);
 }
 
 void PreferencesPage::keyPressEvent(QKeyEvent* event) {

@@ -10,13 +10,12 @@
 class QAction;
 class QHBoxLayout;
 class QLabel;
-class QLineEdit;
-class QPushButton;
 class QSpinBox;
 class QVBoxLayout;
 
 namespace normlens::ui {
 
+class ConnectionForm;
 class Segmented;
 
 class PreferencesPage final : public QWidget {
@@ -49,8 +48,6 @@ class PreferencesPage final : public QWidget {
   // least: what is shown for the smallest number; empty: the number.
   void addNumber(QVBoxLayout* section, int Preferences::*field, const char* name, const QString& title,
                  const QString& tip, const QString& suffix, const QString& least = {});
-  void showEngineState();
-  void applyEngine();
 
   Preferences chosen_;
   Devices devices_;
@@ -60,9 +57,7 @@ class PreferencesPage final : public QWidget {
   std::vector<std::pair<QSpinBox*, int Preferences::*>> numbers_;
   Segmented* device_;
   QLabel* deviceNote_;
-  QLineEdit* engine_;
-  QPushButton* applyEngine_;
-  QLabel* engineNote_;
+  ConnectionForm* connection_;
 };
 
 }  // namespace normlens::ui

@@ -69,7 +69,8 @@ ToolBar::ToolBar(Actions* actions, QWidget* parent) : QFrame(parent) {
 void ToolBar::addDeviceMenu(QAction* restart) {
   auto* menu = describe(new QMenu(device_), "deviceMenu");
   menu->setToolTipsVisible(true);
-  menu->addAction(tr("Measure on"))->setEnabled(false);
+  where_ = menu->addAction(QString());
+  where_->setEnabled(false);
   const auto add = [&](const QString& text, const char* device) {
     QAction* action = menu->addAction(text);
     action->setCheckable(true);
@@ -123,11 +124,13 @@ void ToolBar::setGpuTip(const QString& tip) {
 }
 
 void ToolBar::setDevices(const Devices& devices, const QString& chosen) {
-  const auto& [engine, gpu, missing] = devices;
+  const auto& [engine, gpu, missing, host] = devices;
   const bool onGpu = devices.used(chosen) == QLatin1String("cuda");
   const QString device = !engine ? tr("No engine") : onGpu ? gpu : tr("CPU");
   device_->setText(device);
-  device_->setAccessibleName(tr("Device: %1").arg(device));
+  const QString machine = host.isEmpty() ? device : tr("%1 on %2").arg(device, host);
+  device_->setAccessibleName(tr("Device: %1").arg(machine));
+  where_->setText(host.isEmpty() ? tr("Measure on") : tr("Measure on %1").arg(host));
   cpu_->setEnabled(engine);
   cpu_->setChecked(engine && !onGpu);
   gpu_->setVisible(engine && !gpu.isEmpty());

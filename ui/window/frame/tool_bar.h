@@ -35,7 +35,7 @@ class ToolBar final : public QFrame {
 
   SearchBox* search_;
   IconButton* device_;
-  QAction *cpu_, *gpu_, *noGpu_;
+  QAction *where_, *cpu_, *gpu_, *noGpu_;
 };
 
 }  // namespace normlens::ui
