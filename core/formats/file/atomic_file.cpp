@@ -165,7 +165,7 @@ Status WriteProgress::wrote(uint64_t bytes) {
 
 std::string WriteProgress::words(double ms) const {
   const double done = static_cast<double>(done_) / 1e6, total = static_cast<double>(total_) / 1e6;
-  const double rate = static_cast<double>(done_) / ms * 1e3;  // MB/s
+  const double rate = done / ms * 1e3;  // MB/s
   return what_ + ": " + formatted("%.0f", done) + " of " + formatted("%.0f MB, ", total) +
          formatted("%.0f MB/s, ", rate) + formatted("%.0f s left", std::ceil((total - done) / rate));
 }

@@ -4,11 +4,15 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <fstream>
 #include <iterator>
 #include <random>
 #include <string>
+#include <string_view>
+#include <thread>
+#include <utility>
 
 #include "tests/support/temporary_folder.h"
 
@@ -111,6 +115,28 @@ TEST(AtomicFile, StopsBetweenStrokesWhenAsked) {
   auto file = AtomicFile::create(folder.path() / "half", text.size());
   ASSERT_TRUE(file.has_value());
   EXPECT_EQ(file->writeAll(pieces, {{}, stop.get_token()}).error().code, ErrorCode::Cancelled);
+}
+
+// A file of 40 MB that takes more than half a second passes at less than 80 MB/s.
+TEST(AtomicFile, TellsTheRateInMegabytes) {
+  const TemporaryFolder folder;
+  const std::string text(40'000'000, 'x');  // NOLINT(bugprone-string-constructor)
+  bool waited = false;
+  const std::vector<FilePiece> pieces{{0, std::as_bytes(std::span(text)), {}, [&](std::span<const std::byte>) {
+                                         if (!std::exchange(waited, true))
+                                           std::this_thread::sleep_for(std::chrono::milliseconds(500));
+                                       }}};
+  std::string told;
+  const Task task{[&](std::string_view stage, double) {
+                    if (told.empty()) told = stage;
+                  },
+                  {}};
+  auto file = AtomicFile::create(folder.path() / "slow", text.size());
+  ASSERT_TRUE(file.has_value());
+  ASSERT_TRUE(file->writeAll(pieces, task).has_value());
+  const size_t at = told.find(" of 40 MB, ");
+  ASSERT_NE(at, std::string::npos) << told;
+  EXPECT_LT(std::stod(told.substr(at + 11)), 80) << told;
 }
 
 class FullDisk : public testing::TestWithParam<const char*> {};
