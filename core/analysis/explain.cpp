@@ -305,8 +305,9 @@ std::optional<OtherVerdict> gammaVerdict(const Graph& graph, const OtherNorm& no
   if (norm.kind != OtherNormKind::RmsNorm) return std::nullopt;
   const auto gain = movableGain(graph, norm);
   if (gain) {
-    return OtherVerdict{Verdict::Free, "its weight can move into the " +
-                                           plural(gain->edit.parts.size(), "linear layer") + " behind it"};
+    const size_t count = gain->edit.parts.size();
+    const std::string layers = count == 1 ? "linear layer" : plural(count, "linear layer");
+    return OtherVerdict{Verdict::Free, "its weight can move into the " + layers + " behind it"};
   }
   const Obstacle& obstacle = gain.error();
   const std::string at = obstacle.node == kNone ? std::string() : describeNode(graph, obstacle.node);

@@ -45,6 +45,11 @@ QString proofCaution(const protocol::VerifyResult& proof) {
                             .arg(type, formatError(proof.file.max_rel));
 }
 
+QString otherProof(bool canUndo, bool canRedo) {
+  const QString step = canUndo && canRedo ? words("Undo or Redo") : canUndo ? words("Undo") : words("Redo");
+  return words("Another plan was proved. %1 restores it with its proof.").arg(step);
+}
+
 QString allowedInFile(const protocol::VerifyResult& proof) {
   const QString limit = formatError(proof.file.limit);
   if (proof.file_dtype == "float64") return limit;

@@ -13,5 +13,7 @@ namespace normlens::ui {
 [[nodiscard]] QString proofCaution(const protocol::VerifyResult& proof);
 // "2e-1 = 6 × a few roundings of bfloat16": the limit in the file's type.
 [[nodiscard]] QString allowedInFile(const protocol::VerifyResult& proof);
+// Which steps can lead to the plan that was proved, where the one shown was not.
+[[nodiscard]] QString otherProof(bool canUndo, bool canRedo);
 
 }  // namespace normlens::ui

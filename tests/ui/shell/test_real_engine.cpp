@@ -2,6 +2,7 @@
 // an engine of its own; then the engine is killed while it works.
 #include <QAbstractButton>
 #include <QFileDialog>
+#include <QLabel>
 #include <QLineEdit>
 #include <QProcess>
 #include <csignal>
@@ -73,6 +74,18 @@ class TestRealEngine final : public QObject {
                              kPatienceMs);
     QCOMPARE(session.analysis()->totals.layer_norms, 0);
     QCOMPARE(static_cast<int>(session.analysis()->other_norms.size()), totals.layer_norms);
+    // Their weights can move still: the list, the page of each and the plan say so.
+    const auto rows = window.findChild<QWidget*>(QStringLiteral("otherNorms"))->findChildren<QAbstractButton*>();
+    QCOMPARE(static_cast<int>(rows.size()), totals.layer_norms);
+    auto* empty = window.findChild<QLabel*>(QStringLiteral("planEmpty"));
+    QTRY_VERIFY_WITH_TIMEOUT(empty->text().contains(QStringLiteral("normlens fold --gamma fold")), kPatienceMs);
+    QTest::mouseClick(rows.front(), Qt::LeftButton);
+    QCOMPARE(session.selection()->current().node, session.analysis()->other_norms.front().node);
+    QStringList words;
+    for (const auto* label : window.findChildren<QLabel*>()) {
+      if (label->isVisible()) words << label->text();
+    }
+    QVERIFY2(words.join(u' ').contains(QStringLiteral("Its weight can move into the")), qPrintable(words.join(u' ')));
   }
 
   void aStreamIsNarrowedAndTheFileVerifies() {

@@ -13,6 +13,7 @@
 #include "ui/theme/theme.h"
 #include "ui/widgets/delegates/edit_delegate.h"
 #include "ui/widgets/follow_text.h"
+#include "ui/window/frame/story.h"
 #include "ui/window/parts.h"
 #include "ui/words/format.h"
 
@@ -125,7 +126,7 @@ class PlanPage final : public QWidget {
                     : planned && session_->analysis()->totals.unknown > 0
                         ? tr("Nothing to fold: no LayerNorm is known to fold, and %1 are not known.")
                               .arg(session_->analysis()->totals.unknown)
-                    : planned          ? tr("Nothing to fold.")
+                    : planned          ? nothingToFold(*session_)
                     : session_->busy() ? tr("Waiting for the analysis.")
                                        : tr("No plan yet."));
     const bool some = model_->rowCount() > 0;

@@ -98,7 +98,8 @@ class ProofPage final : public ColumnsPage {
     if (const QString why = session_->cannotRun(); !why.isEmpty()) return why;
     if (session_->plan() && session_->plan()->folded.empty())
       return tr("Nothing to prove: the plan folds no LayerNorm.");
-    if (session_->keepsProof()) return tr("Another plan was proved. Undo restores it with its proof.");
+    if (session_->keepsProof())
+      return otherProof(session_->choices()->undoStack()->canUndo(), session_->choices()->undoStack()->canRedo());
     return tr("Nothing is folded yet. Press Fold to apply the plan and prove the result.");
   }
   void showVerdict(const protocol::FoldResult& result) {

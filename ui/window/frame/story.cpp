@@ -1,6 +1,7 @@
 #include "ui/window/frame/story.h"
 
 #include <QCoreApplication>
+#include <algorithm>
 
 #include "ui/client/engine_client.h"
 #include "ui/session/session.h"
@@ -34,6 +35,11 @@ StoryStep modelStep(const Session& session) {
   return step;
 }
 
+// RMSNorms whose weights can move into linear layers.
+auto movableWeights(const Session& session) {
+  return std::ranges::count(session.analysis()->other_norms, Verdict::Free, &protocol::OtherNormInfo::weightless);
+}
+
 StoryStep foldableStep(const Session& session) {
   StoryStep step{tr("Verdict"), session.analysis().has_value(), {}, session.early()};
   if (!session.analysis()) {
@@ -43,6 +49,10 @@ StoryStep foldableStep(const Session& session) {
   const protocol::Totals& totals = session.analysis()->totals;
   if (totals.layer_norms == 0) {
     step.pieces.push_back({tr("no LayerNorm to fold"), Tone::Plain});
+    step.why = nothingToFold(session);
+    if (const auto movable = movableWeights(session); movable > 0)
+      step.pieces.push_back(
+          {movable == 1 ? tr("· 1 norm weight can move") : tr("· %1 norm weights can move").arg(movable)});
     return step;
   }
   step.pieces.push_back({tr("%1 can fold free").arg(totals.free), totals.free > 0 ? Tone::Good : Tone::Plain,
@@ -51,7 +61,7 @@ StoryStep foldableStep(const Session& session) {
                                            : QStringLiteral("free")});
   if (totals.with_centering > 0) {
     step.pieces.push_back(
-        {tr("%1 only with centering").arg(totals.with_centering), Tone::Centering, QStringLiteral("centering")});
+        {tr("%1 with shared centering").arg(totals.with_centering), Tone::Centering, QStringLiteral("centering")});
   }
   if (totals.blocked > 0)
     step.pieces.push_back({tr("%1 blocked").arg(totals.blocked), Tone::Blocked, QStringLiteral("blocked")});
@@ -112,8 +122,9 @@ StoryStep provedStep(const Session& session) {
                            : session.cannotRun().isEmpty()        ? tr("not yet")
                                                                   : tr("cannot be run"),
                            Tone::Faint});
-    step.why =
-        session.keepsProof() ? tr("Another plan was proved. Undo restores it with its proof.") : session.cannotRun();
+    step.why = session.keepsProof()
+                   ? otherProof(session.choices()->undoStack()->canUndo(), session.choices()->undoStack()->canRedo())
+                   : session.cannotRun();
     return step;
   }
   const protocol::VerifyResult& proof = *fold->verify;
@@ -240,6 +251,16 @@ void chooseNext(Story& story, const Session& session) {
 }
 
 }  // namespace
+
+QString nothingToFold(const Session& session) {
+  const auto movable = session.analysis() ? movableWeights(session) : 0;
+  if (movable == 0) return tr("Nothing to fold.");
+  return (movable == 1
+              ? tr("No LayerNorm folds. The weight of %1 RMSNorm can move into the linear layers behind it: %2")
+              : tr("No LayerNorm folds. The weights of %1 RMSNorms can move into the linear layers behind them: %2"))
+      .arg(movable)
+      .arg(QStringLiteral("normlens fold --gamma fold"));
+}
 
 Story storyOf(const Session& session) {
   Story story;

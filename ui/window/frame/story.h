@@ -21,6 +21,8 @@ struct Story {
   QString nextText, nextIcon, nextTip;
 };
 
+// "Nothing to fold.", or what can be done instead.
+[[nodiscard]] QString nothingToFold(const Session& session);
 [[nodiscard]] Story storyOf(const Session& session);
 
 }  // namespace normlens::ui

@@ -135,6 +135,11 @@ QString modelText(const Session& session) {
   return lines.text();
 }
 
+QString weightWord(const protocol::OtherNormInfo& norm) {
+  if (*norm.weightless == Verdict::Unknown) return tr("not known");
+  return *norm.weightless == Verdict::Free ? tr("weight can move") : tr("weight stays");
+}
+
 // Describes the selected norm, node or edge as plain text for the clipboard; the model where nothing is selected. Empty
 // without a model.
 QString selectionText(const Session& session) {
@@ -179,6 +184,9 @@ class ModelPage final : public QWidget {
     inputs_ = addSection(tr("Inputs used for analysis"), inputsTitle_);
     assumed_ = page.add(makeWords("faint", page.body));
     papers_ = addSection(tr("Foldable by"), papersTitle_);
+    othersTitle_ = page.add(describe(makeLabel(tr("Other norms"), "section", page.body), "otherNormsTitle"));
+    others_ = page.add(describe(new NeedsList(page.body), "otherNorms"));
+    connect(others_, &NeedsList::activated, this, [this](int node) { session_->selection()->selectNode(node); });
     // A long name in the words makes nothing wider than the panel.
     for (QLabel* words : {note_, assumed_}) {
       QSizePolicy policy = words->sizePolicy();
@@ -237,6 +245,15 @@ class ModelPage final : public QWidget {
     }
     papers_->setProperties(papers);
     papersTitle_->setVisible(!papers.isEmpty());
+    QVector<Need> others;
+    for (const auto& other : analysis ? analysis->other_norms : std::vector<protocol::OtherNormInfo>()) {
+      const QString status = other.weightless ? weightWord(other) : text(other.kind);
+      const protocol::GraphNode* node = session_->index().node(other.node);
+      const QChar mark = node != nullptr ? QChar::fromLatin1(letterOf(node->role)) : u'O';
+      others.push_back({mark, text(other.name), {}, status, Need::State::Plain, other.node});
+    }
+    others_->setNeeds(others);
+    othersTitle_->setVisible(!others.isEmpty());
   }
 
  Q_SIGNALS:
@@ -278,6 +295,8 @@ class ModelPage final : public QWidget {
   PropertyList* inputs_;
   QLabel* assumed_;
   QLabel* papersTitle_;
+  QLabel* othersTitle_;
+  NeedsList* others_;
   PropertyList* papers_;
 };
 
@@ -343,8 +362,9 @@ class NodePage final : public QWidget {
       if (other.node != id) continue;
       if (other.verdict) rows.push_back({tr("verdict"), verdictTitle(*other.verdict), verdictMeaning(*other.verdict)});
       if (!other.reason.empty()) meaning = asSentence(text(other.reason));
-      if (other.weightless)
-        rows.push_back({tr("weightless"), verdictTitle(*other.weightless), asSentence(text(other.weightless_reason))});
+      if (!other.weightless) continue;
+      rows.push_back({tr("weightless"), weightWord(other), {}});
+      meaning += u'\n' + asSentence(text(other.weightless_reason));
     }
     showMeaning(meaning);
     for (const auto& [name, value] : node->attributes) rows.push_back({text(name), text(value)});
