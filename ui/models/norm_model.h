@@ -1,4 +1,4 @@
-// The LayerNorms of a model in groups by verdict: Can fold free, Only with centering, Blocked, Unknown.
+// The LayerNorms of a model in groups by verdict: Can fold free, With shared centering, Blocked, Unknown.
 //
 // A tree of two levels, one column. The groups are always there, with their counts; Unknown only where it has norms.
 // Thread: GUI thread.

@@ -55,7 +55,7 @@ constexpr std::array<VerdictWords, namesOf(Verdict{}).size()> kVerdictWords = {{
      QT_TRANSLATE_NOOP(
          "PlanMark",
          "Becomes an RMSNorm with the same output by editing weights alone. Nothing is added at run time.")},
-    {"centering", QT_TRANSLATE_NOOP("PlanMark", "Only with centering"),
+    {"centering", QT_TRANSLATE_NOOP("PlanMark", "With shared centering"),
      QT_TRANSLATE_NOOP("PlanMark",
                        "Becomes an RMSNorm if a few values, each shared by several norms, are centered at run time.")},
     {"blocked", QT_TRANSLATE_NOOP("PlanMark", "Blocked"),

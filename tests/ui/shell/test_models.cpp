@@ -64,10 +64,10 @@ class TestModels final : public QObject {
   void normsAreGroupedByVerdict() {
     NormModel model;
     const QAbstractItemModelTester tester(&model, kFatal);
-    QCOMPARE(printed(model), QStringLiteral("Can fold free\nOnly with centering\nBlocked\n"));
+    QCOMPARE(printed(model), QStringLiteral("Can fold free\nWith shared centering\nBlocked\n"));
     model.setNorms(someNorms());
     QCOMPARE(printed(model),
-             QStringLiteral("Can fold free\n  0.ln_1\n  1.ln_1\nOnly with centering\n  ln_f\nBlocked\n  h.0.ln_2\n"));
+             QStringLiteral("Can fold free\n  0.ln_1\n  1.ln_1\nWith shared centering\n  ln_f\nBlocked\n  h.0.ln_2\n"));
     QCOMPARE(model.index(0, 0).data(NormModel::CountRole).toInt(), 2);
     const QModelIndex blocked = model.indexOfNorm(1);
     QCOMPARE(blocked.data().toString(), QStringLiteral("h.0.ln_2"));
@@ -99,7 +99,7 @@ class TestModels final : public QObject {
                     norm(1, layers + "0.attention.output.LayerNorm", Verdict::Blocked),
                     norm(2, layers + "0.output.LayerNorm", Verdict::Blocked)});
     QCOMPARE(model.sharedEnds(), QStringLiteral("m.bert. … .LayerNorm"));
-    QCOMPARE(printed(model), QStringLiteral("Can fold free\n  embeddings\nOnly with centering\nBlocked\n  "
+    QCOMPARE(printed(model), QStringLiteral("Can fold free\n  embeddings\nWith shared centering\nBlocked\n  "
                                             "attention.output\n  output\n"));
     QCOMPARE(model.index(2, 0).data(NormModel::SharedRole).toString(), QStringLiteral("encoder.layer.0."));
   }
@@ -108,7 +108,7 @@ class TestModels final : public QObject {
     NormModel model;
     const QAbstractItemModelTester tester(&model, kFatal);
     model.setNorms({norm(0, "x", Verdict::Unknown), norm(2, "z", Verdict::Blocked)});
-    QCOMPARE(printed(model), QStringLiteral("Can fold free\nOnly with centering\nBlocked\n  z\nNot known\n  x\n"));
+    QCOMPARE(printed(model), QStringLiteral("Can fold free\nWith shared centering\nBlocked\n  z\nNot known\n  x\n"));
     QCOMPARE(model.index(3, 0).data(NormModel::CountRole).toInt(), 1);
   }
 
@@ -228,10 +228,10 @@ class TestModels final : public QObject {
     filter.setSourceModel(&model);
     model.setNorms(someNorms());
     filter.setWords(QStringLiteral("LN_1 h.1"));
-    QCOMPARE(printed(filter), QStringLiteral("Can fold free\n  1.ln_1\nOnly with centering\nBlocked\n"));
+    QCOMPARE(printed(filter), QStringLiteral("Can fold free\n  1.ln_1\nWith shared centering\nBlocked\n"));
     QCOMPARE(filter.index(0, 0).data(NormModel::CountRole).toInt(), 1);
     filter.setWords(QStringLiteral("nothing like this"));
-    QCOMPARE(printed(filter), QStringLiteral("Can fold free\nOnly with centering\nBlocked\n"));
+    QCOMPARE(printed(filter), QStringLiteral("Can fold free\nWith shared centering\nBlocked\n"));
     filter.setWords({});
     QCOMPARE(filter.index(0, 0).data(NormModel::CountRole).toInt(), 2);
   }

@@ -13,6 +13,7 @@
 #include "ui/models/forced_error_table.h"
 #include "ui/session/forced_errors.h"
 #include "ui/session/norm_costs.h"
+#include "ui/widgets/badge.h"
 #include "ui/widgets/elided_label.h"
 #include "ui/widgets/plots/histogram_plot.h"
 #include "ui/widgets/segmented.h"
@@ -147,6 +148,34 @@ class TestWhyNot final : public test::ModelTest {
     shown.click("showForced");
     QTRY_VERIFY(shown.session.forcedErrors()->has(kBlocked));
     QCOMPARE(costsOf(shown).last(), QStringLiteral("costs 0.3 µs (0.1–0.5)"));
+  }
+
+  void whatIsFoldedAllTheSameIsShownAsFolded() {
+    BlockedShown shown(model_);
+    auto* verdict = shown.child<Badge>("verdictBadge");
+    QCOMPARE(verdict->word(), QStringLiteral("Blocked"));
+    QVERIFY(shown.child<QWidget>("forcedErrors")->isVisible());
+    shown.window.actions()->foldAll->trigger();
+    QTRY_VERIFY(shown.session.plan() && shown.session.folds(kBlocked) && !shown.session.busy());
+    shown.window.actions()->fold->trigger();
+    QTRY_VERIFY(shown.session.foldResult() && !shown.session.busy());
+    QCOMPARE(verdict->word(), QStringLiteral("Only with its own centering"));
+    QVERIFY(!shown.child<QWidget>("forcedErrors")->isVisible());
+    const auto exact = words(shown, "exactAnswer");
+    QVERIFY2(exact == QStringLiteral("folded"), qPrintable(exact));
+    shown.window.actions()->undo->trigger();
+    QTRY_COMPARE(verdict->word(), QStringLiteral("Blocked"));
+    QCOMPARE(words(shown, "exactAnswer"), QStringLiteral("no"));
+  }
+
+  // In a low window the card is below what can be seen.
+  void theAnswerToCenterHereIsScrolledTo() {
+    BlockedShown shown(model_);
+    shown.window.resize(1100, 500);
+    auto* card = shown.child<QWidget>("centerCard");
+    shown.click("centerHere");
+    QTRY_VERIFY(shown.child<QAbstractButton>("addCentering")->isVisible());
+    QTRY_VERIFY(card->visibleRegion().boundingRect().contains(card->rect()));
   }
 
   // The window remembers inputs by the file: these two have files of their own.

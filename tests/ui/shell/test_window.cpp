@@ -84,7 +84,7 @@ class TestWindow final : public test::ModelTest {
   void aVerdictStaysOnOneLineOfTheStory() {
     StorySegment segment;
     segment.setWraps(true);
-    const StoryPiece chip{QStringLiteral("22 only with centering"), StoryPiece::Tone::Centering,
+    const StoryPiece chip{QStringLiteral("22 with shared centering"), StoryPiece::Tone::Centering,
                           QStringLiteral("centering")};
     segment.setStep({QStringLiteral("Verdict"), true, {chip}});
     const int one = segment.sizeHint().width();

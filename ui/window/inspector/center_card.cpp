@@ -1,6 +1,8 @@
 #include "ui/window/inspector/center_card.h"
 
 #include <QPushButton>
+#include <QScrollArea>
+#include <QTimer>
 #include <algorithm>
 
 #include "core/protocol/methods.h"
@@ -77,6 +79,12 @@ void CenterCard::showAnswer(const QString& title, const QString& sentence, bool 
   add_->setVisible(allowed);
   add_->setText(remove ? tr("Remove from the plan") : tr("Add to the plan"));
   show();
+  // Once it has its room.
+  QTimer::singleShot(0, this, [this] {
+    for (QWidget* above = parentWidget(); above != nullptr; above = above->parentWidget()) {
+      if (auto* area = qobject_cast<QScrollArea*>(above)) return area->ensureWidgetVisible(this);
+    }
+  });
 }
 
 void CenterCard::dismiss() {

@@ -101,10 +101,16 @@ void PlanCard::showNorm(int norm) {
   if (info == nullptr) return;
   const Verdict verdict = info->verdict;
   const bool early = session_->early();
-  verdict_->set(kVerdictTones[static_cast<size_t>(verdict)], verdictIcon(verdict, early),
-                early ? tr("%1, to be confirmed by a run").arg(verdictTitle(verdict)) : verdictTitle(verdict));
-  verdict_->setToolTip(verdictMeaning(verdict));
   const PlanMark mark = session_->planMark(norm);
+  // Folded all the same, it is not stopped by its verdict.
+  const bool despite = mark.folded() && !folds(verdict);
+  verdict_->set(
+      despite ? Tone::Centering : kVerdictTones[static_cast<size_t>(verdict)],
+      despite ? planIcon(mark.state) : verdictIcon(verdict, early),
+      despite ? mark.own || mark.centerings > 0 ? tr("Only with its own centering") : tr("Only with a carried mean")
+      : early ? tr("%1, to be confirmed by a run").arg(verdictTitle(verdict))
+              : verdictTitle(verdict));
+  verdict_->setToolTip(verdictMeaning(verdict));
   plan_->set(kPlanTones[static_cast<size_t>(mark.state)], planIcon(mark.state), planBadge(mark.state));
   plan_->setToolTip(planMeaning(mark.state));
   // A blocked or unknown norm that is kept shows why once: in its verdict's reason.
@@ -207,7 +213,6 @@ void NormPage::showNorm(int index) {
   // The blocker's row and its numbers show it.
   reason_->setVisible(!norm->blocker || norm->blocker->gamma < 0);
   showConditions(*norm);
-  showCriteria(*norm, verdict);
   showAttributes();
   refreshPlan();
   if (verdict >= Verdict::Blocked) return;
@@ -243,6 +248,7 @@ QWidget* NormPage::makeCriteria(QWidget* parent) {
   };
   paper_ = add(tr("Paper criterion"));
   exact_ = add(tr("Exact"));
+  exact_.answer->setObjectName(QStringLiteral("exactAnswer"));
   explain(both,
           tr("The paper's Algorithm 1 counts a LayerNorm's output as zero-mean whatever its γ and β, and an embedding "
              "as opaque. The exact rule reads the weights."),
@@ -263,6 +269,10 @@ void NormPage::showCriteria(const protocol::NormInfo& norm, Verdict verdict) {
        : norm.paper_practical ? tr("with centering")
                               : tr("not foldable"),
        norm.paper ? tr("ignores γ and β") : tr("embeddings count as opaque"));
+  const PlanMark mark = session_->planMark(norm_);
+  if (mark.folded() && verdict == Verdict::Blocked)
+    return show(exact_, tr("folded"),
+                mark.own || mark.centerings > 0 ? tr("with a centering at run time") : tr("with a carried mean"));
   switch (verdict) {
     case Verdict::Free:
       show(exact_, tr("folds free"), tr("embeddings can be centered"));
@@ -311,6 +321,7 @@ void NormPage::refreshPlan() {
   if (norm == nullptr) return;
   plan_->showNorm(norm_);
   showSubtitle(*norm);
+  showCriteria(*norm, norm->verdict);
   showNeeds(*norm);
   showButtons();
 }

@@ -232,13 +232,13 @@ void WhyNot::showNorm(int norm) {
 void WhyNot::showPaths() {
   const protocol::NormInfo* norm = session_->norm(norm_);
   if (norm == nullptr) return;
-  // The price and the error hold under every plan; why it stays a LayerNorm does not.
+  // The price holds under every plan; why it stays a LayerNorm does not, nor what a fold without more would do.
   const bool blocked = norm->verdict == Verdict::Blocked;
   const bool stays = blocked && !session_->folds(norm_), again = stays && why_->isHidden();
   why_->setVisible(stays);
   if (!stays) gamma_->hide();
   if (again) askGamma();
-  errors_->setVisible(blocked);
+  errors_->setVisible(blocked && !session_->planMark(norm_).folded());
   QVector<Need> paths;
   if (norm->blocker) {
     const int node = norm->blocker->node;
