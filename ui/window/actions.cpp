@@ -49,7 +49,7 @@ void Actions::addModelActions() {
                     tr("Save plan, inputs, view, measurements and the path of the model."));
   saveProjectAs = add("saveProjectAs", tr("Save project as"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_S),
                       tr("Save the project under another name."));
-  fold = add("fold", tr("Fold"), QKeySequence(Qt::CTRL | Qt::Key_Return),
+  fold = add("fold", tr("Fold"), kFoldKeys,
              tr("Apply the plan: center the weights, replace LayerNorms by RMSNorms and prove the result."));
   verify = add("verify", tr("Prove again"), QKeySequence(Qt::CTRL | Qt::Key_P),
                tr("Repeat the proof: original against folded, in float64 and in the file's own type."));

@@ -28,6 +28,8 @@ class Actions final : public QObject {
  public:
   explicit Actions(QWidget* window);
 
+  static constexpr QKeyCombination kFoldKeys = Qt::CTRL | Qt::Key_Return;  // the export sheet's while it is shown
+
   QAction* open;  // a model or a project
   QAction* saveProject;
   QAction* saveProjectAs;

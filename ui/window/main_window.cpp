@@ -230,6 +230,7 @@ void MainWindow::connectViews() {
   connect(workspace_->bottom(), &BottomPanel::nodeChosen, graph, &GraphPane::goToNode);
   connect(workspace_->bottom(), &BottomPanel::exportAnywayClicked, this, &MainWindow::exportAnyway);
   connect(workspace_->sheet(), &ExportSheet::reportWanted, report_, &ReportExport::start);
+  connect(workspace_->sheet(), &ExportSheet::overwriteAsked, this, &MainWindow::askToOverwrite);
   connect(workspace_->sheet(), &ExportSheet::differenceWanted, this, [this] {
     workspace_->showPlace(Workspace::Place::Graph);
     const int norm = session_->normNamed(text(session_->foldResult()->verify->first_diverging));
@@ -315,6 +316,17 @@ void MainWindow::exportAnyway() {
                               exportFilters(model.suffix()), model.absolutePath(),
                               model.completeBaseName() + QStringLiteral(".folded")};
   askForFile(this, question, [this](const QString& path) { session_->exportTo(path, true); });
+}
+
+void MainWindow::askToOverwrite(const QStringList& files) {
+  QStringList names;
+  for (const QString& file : files) names << QFileInfo(file).fileName();
+  const bool one = names.size() == 1;
+  info_->show(InfoBar::Tone::Choice, (one ? tr("%1 exists.") : tr("%1 exist.")).arg(names.join(tr(" and "))),
+              one ? tr("It was not written for this target since the window was opened.")
+                  : tr("They were not written for this target since the window was opened."),
+              {{one ? tr("Keep it") : tr("Keep them")},
+               {tr("Overwrite"), [this, files] { workspace_->sheet()->overwrite(files); }}});
 }
 
 void MainWindow::closeModel() {

@@ -111,6 +111,7 @@ class MainWindow final : public QMainWindow {
   void showTitle();
   void showExport(ExportSheet::Kind kind);
   void exportAnyway();
+  void askToOverwrite(const QStringList& files);
   void closeModel();
   void nextAction(NextAction action);
   void showStep(int step);

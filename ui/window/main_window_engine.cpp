@@ -123,8 +123,10 @@ void MainWindow::connectSession() {
   });
   connect(session_->streams(), &Streams::written, this,
           [this] { showExported(*session_->streams()->result()->written); });
-  connect(report_, &ReportExport::written, this,
-          [this](const QString& path) { showWritten(path, tr("Wrote %1.").arg(path)); });
+  connect(report_, &ReportExport::written, this, [this](const QString& path) {
+    workspace_->sheet()->remember(path);
+    showWritten(path, tr("Wrote %1.").arg(path));
+  });
   connect(report_, &ReportExport::failed, this, [this](const QString& why) { info_->show(InfoBar::Tone::Error, why); });
   for (const auto signal : {&Session::modelChanged, &Session::analysisChanged, &Session::planChanged,
                             &Session::foldChanged, &Session::jobChanged, &Session::exportDone}) {
@@ -166,6 +168,7 @@ void MainWindow::refresh() {
   actions_->update(*session_);
   story_->setStory(storyOf(*session_));
   const bool work = pages_->currentWidget() == workspace_, alone = work && workspace_->graphOnly();
+  actions_->fold->setShortcut(workspace_->sheet()->isVisible() ? QKeySequence() : QKeySequence(Actions::kFoldKeys));
   story_->setVisible(work && !alone);
   tools_->setVisible(!fillsWindow(pages_->currentWidget()) && !alone);
   status_->setVisible(!alone);
@@ -236,14 +239,15 @@ void MainWindow::log(const QString& line) {
   log_->appendPlainText(QStringLiteral("%1  %2").arg(QTime::currentTime().toString(QStringLiteral("HH:mm:ss")), line));
 }
 
-// One thing at a time: the field, then what is open, then the work, then the selection.
+// One thing at a time: the field, then what is open, then the work, then the selection. The export sheet says that it
+// stops the work.
 void MainWindow::stepBack() {
   QWidget* focus = QApplication::focusWidget();
-  if (qobject_cast<QLineEdit*>(focus) != nullptr || qobject_cast<QAbstractSpinBox*>(focus) != nullptr)
-    return workspace_->graph()->view()->setFocus();
   const bool running = session_->running().kind != JobKind::None;
   const bool work = pages_->currentWidget() == workspace_;
-  const bool writing = running && work && workspace_->place() == Workspace::Place::Export;
+  const bool sheet = work && workspace_->place() == Workspace::Place::Export, writing = running && sheet;
+  if (!writing && (qobject_cast<QLineEdit*>(focus) != nullptr || qobject_cast<QAbstractSpinBox*>(focus) != nullptr))
+    return sheet ? workspace_->sheet()->setFocus() : workspace_->graph()->view()->setFocus();
   if (work && !writing && workspace_->stepBack()) return;
   if (!log_->isHidden()) return log_->hide();
   if (running) return session_->cancel();

@@ -30,6 +30,19 @@ struct Sheet : Shown {
   }
   void choose(const QString& title) { QTest::mouseClick(place(title), Qt::LeftButton); }
   void setFile(const QString& path) { child<QLineEdit>("exportFile")->setText(path); }
+  [[nodiscard]] QString file() { return child<QLineEdit>("exportFile")->text(); }
+  void type(const QString& path) {
+    auto* field = child<QLineEdit>("exportFile");
+    QTest::mouseClick(field, Qt::LeftButton);
+    field->selectAll();
+    QTest::keyClicks(field, path);
+  }
+  void answer(const QString& way) {
+    for (auto* button : window.infoBar()->findChildren<QAbstractButton*>()) {
+      if (button->isVisible() && button->text() == way) return QTest::mouseClick(button, Qt::LeftButton);
+    }
+    QFAIL(qPrintable(way));
+  }
   QString words(const char* label) { return child<QLabel>(label)->text(); }
   QString lines(const char* box) { return child<QPlainTextEdit>(box)->toPlainText(); }
 };
@@ -57,8 +70,8 @@ class TestExport final : public test::ModelTest {
     QCOMPARE(test::contentOf(path), QByteArray("folded with fast for normlens\n"));
     QCOMPARE(sheet.session.flavour(), std::string("fast"));
     QCOMPARE(sheet.child<Badge>("exportBadge")->word(), QStringLiteral("Exact in float64 and float32"));
-    sheet.choose("Core ML");  // another norm: that fold was not proved
-    QCOMPARE(sheet.child<Badge>("exportBadge")->word(), QStringLiteral("Not proved yet"));
+    sheet.choose("Core ML");  // another norm: that fold was not proved, and the story bar speaks of the other
+    QCOMPARE(sheet.child<Badge>("exportBadge")->word(), QStringLiteral("Not proved with this norm"));
     sheet.choose("torch with libnormlens_ops.so");
     QCOMPARE(sheet.child<Badge>("exportBadge")->word(), QStringLiteral("Exact in float64 and float32"));
   }
@@ -107,6 +120,8 @@ class TestExport final : public test::ModelTest {
     sheet.choose("Core ML");
     QVERIFY(warning->isVisible());
     QVERIFY(sheet.words("exportAbout").contains(QStringLiteral("NormLens does not run files there")));
+    QVERIFY2(sheet.lines("exportCodeText").contains(QStringLiteral("ct.TensorType(shape=(1, 16), dtype=np.int32)")),
+             qPrintable(sheet.lines("exportCodeText")));
     sheet.setFile(folder_.filePath(QStringLiteral("coreml.pt")));
     sheet.click("exportWrite");
     QTRY_VERIFY(sheet.session.exported().has_value());
@@ -140,6 +155,105 @@ class TestExport final : public test::ModelTest {
     QTest::keyClick(row, Qt::Key_Escape);
     QVERIFY(!sheet.child<QWidget>("exportSheet")->isVisible());
     QVERIFY(sheet.window.workspace()->graph()->isVisible() && sheet.window.workspace()->bottom()->isVisible());
+  }
+
+  void keysWriteWithTheFocusElsewhere() {
+    Sheet sheet(model_);
+    const QString path = folder_.filePath(QStringLiteral("elsewhere.pt"));
+    sheet.type(path);
+    QTest::keyClick(QApplication::focusWidget(), Qt::Key_Escape);
+    QVERIFY(sheet.child<QWidget>("exportSheet")->isVisible());
+    QVERIFY(!sheet.child<QLineEdit>("exportFile")->hasFocus());
+    sheet.child<QWidget>("exportButton")->setFocus();
+    QTest::keyClick(QApplication::focusWidget(), Qt::Key_Return, Qt::ControlModifier);
+    QTRY_VERIFY(QFile::exists(path) && !sheet.session.busy());
+    QTest::keyClick(QApplication::focusWidget(), Qt::Key_Escape);
+    QVERIFY(!sheet.child<QWidget>("exportSheet")->isVisible());
+    QCOMPARE(sheet.window.actions()->fold->shortcut(), QKeySequence(Actions::kFoldKeys));  // again
+  }
+
+  void escStopsTheWorkFromTheField() {
+    Sheet sheet(model_, {QStringLiteral("--slow"), QStringLiteral("fold=300")});
+    sheet.type(folder_.filePath(QStringLiteral("halted.pt")));
+    QTest::keyClick(QApplication::focusWidget(), Qt::Key_Return, Qt::ControlModifier);
+    QTRY_COMPARE(sheet.session.job().kind, JobKind::Folding);
+    QTRY_COMPARE(sheet.words("exportFootWords"), QStringLiteral("Esc stops it."));
+    QTest::keyClick(sheet.child<QLineEdit>("exportFile"), Qt::Key_Escape);
+    QTRY_VERIFY(!sheet.session.busy());
+    QVERIFY(!sheet.session.foldResult());
+    QVERIFY(sheet.child<QWidget>("exportSheet")->isVisible());
+  }
+
+  void aFileOfSomebodyElseIsAskedAbout() {
+    Sheet sheet(model_);
+    const QString path = folder_.filePath(QStringLiteral("mine.pt"));
+    test::write(path, "mine");
+    sheet.type(path);
+    QVERIFY(sheet.child<QLabel>("exportExists")->isVisible());
+    QVERIFY(sheet.words("exportExists").contains(QStringLiteral("mine.pt exists")));
+    sheet.click("exportWrite");
+    QVERIFY(sheet.says(QStringLiteral("mine.pt exists")) && !sheet.session.busy());
+    sheet.answer(QStringLiteral("Keep it"));
+    QVERIFY(!sheet.session.busy());
+    QCOMPARE(test::contentOf(path), QByteArray("mine"));
+    sheet.click("exportWrite");
+    sheet.answer(QStringLiteral("Overwrite"));
+    QTRY_VERIFY(sheet.session.exported().has_value() && !sheet.session.busy());
+    QVERIFY(test::contentOf(path) != QByteArray("mine"));
+    QVERIFY(!sheet.child<QLabel>("exportExists")->isVisible());  // it is the session's own now
+    QFile::remove(path);
+    sheet.click("exportWrite");
+    QTRY_VERIFY(QFile::exists(path) && !sheet.session.busy());
+    sheet.choose("Core ML");  // for another target it is not
+    QCOMPARE(sheet.file(), path);
+    QVERIFY(sheet.child<QLabel>("exportExists")->isVisible());
+    sheet.click("exportWrite");
+    QVERIFY(sheet.says(QStringLiteral("mine.pt exists")));
+  }
+
+  // The file dialog has its own question.
+  void aFileChosenInTheDialogIsAskedAboutOnce() {
+    Sheet sheet(model_);
+    const QString path = folder_.filePath(QStringLiteral("chosen.pt"));
+    test::write(path, "mine");
+    sheet.click("exportChange");
+    QTRY_VERIFY(sheet.window.findChild<QFileDialog*>(QStringLiteral("exportDialog")) != nullptr);
+    sheet.child<QFileDialog>("exportDialog")->setOption(QFileDialog::DontConfirmOverwrite);
+    sheet.answerFileDialog("exportDialog", path);
+    QTRY_COMPARE(sheet.file(), path);
+    sheet.click("exportWrite");
+    QTRY_VERIFY(sheet.session.exported().has_value());
+    QVERIFY(test::contentOf(path) != QByteArray("mine"));
+  }
+
+  void theReportBesideItIsAskedAboutToo() {
+    Sheet sheet(model_);
+    const QString report = folder_.filePath(QStringLiteral("beside.report.html"));
+    test::write(report, "mine");
+    sheet.type(folder_.filePath(QStringLiteral("beside.pt")));
+    sheet.click("exportWrite");  // without a report nothing is replaced
+    QTRY_VERIFY(sheet.session.exported().has_value() && !sheet.session.busy());
+    sheet.child<QCheckBox>("exportAlsoReport")->setChecked(true);
+    sheet.click("exportWrite");
+    QVERIFY(sheet.says(QStringLiteral("beside.report.html exists")));
+    sheet.answer(QStringLiteral("Overwrite"));
+    QTRY_VERIFY(test::contentOf(report) != QByteArray("mine"));
+  }
+
+  void namesFollowTheTarget() {
+    Sheet sheet(model_);
+    const auto name = [&](const char* place) {
+      sheet.choose(QLatin1String(place));
+      return QFileInfo(sheet.file()).fileName();
+    };
+    QCOMPARE(name("torch"), QStringLiteral("gpt2.folded.pt"));
+    QCOMPARE(name("Core ML"), QStringLiteral("gpt2.folded.coreml.pt"));
+    QCOMPARE(name("Report"), QStringLiteral("gpt2.report.html"));
+    sheet.choose("torch");
+    sheet.type(folder_.filePath(QStringLiteral("own.name.pt")));
+    QCOMPARE(name("Core ML"), QStringLiteral("own.name.pt"));
+    QCOMPARE(name("Report"), QStringLiteral("own.name.report.html"));
+    QCOMPARE(name("torch"), QStringLiteral("own.name.pt"));
   }
 
   void theTextForAPullRequestIsTheEnginesReport() {

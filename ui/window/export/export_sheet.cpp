@@ -4,10 +4,10 @@
 #include <QButtonGroup>
 #include <QCheckBox>
 #include <QFileInfo>
-#include <QKeyEvent>
 #include <QLineEdit>
 #include <QPushButton>
 #include <QScrollArea>
+#include <QShortcut>
 #include <QStackedWidget>
 #include <algorithm>
 
@@ -24,6 +24,7 @@
 #include "ui/window/bottom/pages.h"
 #include "ui/window/export/code_box.h"
 #include "ui/window/export/snippets.h"
+#include "ui/window/frame/story.h"
 #include "ui/window/parts.h"
 #include "ui/words/format.h"
 #include "ui/words/proof_words.h"
@@ -34,12 +35,11 @@ namespace {
 
 constexpr int kList = 264, kNarrowList = 200, kWide = 920;
 
-QStringList inputNames(const Session& session) {
-  QStringList names;
-  if (session.analysis()) {
-    for (const auto& input : session.analysis()->inputs) names << text(input.name);
-  }
-  return names.isEmpty() ? QStringList{QStringLiteral("x")} : names;
+std::vector<protocol::InputSpec> inputsOf(const Session& session) {
+  if (session.analysis() && !session.analysis()->inputs.empty()) return session.analysis()->inputs;
+  protocol::InputSpec unknown;
+  unknown.name = "x";
+  return {unknown};
 }
 
 // The runtime that the engine checks a file of this format in.
@@ -47,6 +47,11 @@ QString checkedIn(const Session& session) {
   const protocol::EngineInfo& engine = session.engine()->info();
   return session.model()->format == "onnx" ? ExportSheet::tr("ONNX Runtime %1").arg(text(engine.onnx_runtime))
                                            : ExportSheet::tr("torch %1").arg(text(engine.torch));
+}
+
+QString reportBeside(const QString& path) {
+  const QFileInfo file(path);
+  return file.dir().filePath(file.completeBaseName() + QStringLiteral(".report.html"));
 }
 
 // What is known of a target, a sentence each.
@@ -98,11 +103,7 @@ ExportSheet::ExportSheet(Session* session, QWidget* parent)
       if (isVisible()) showAll();
     });
   }
-  connect(session_, &Session::exportDone, this, [this] {
-    if (!isVisible() || !isTarget() || !alsoReport_->isChecked()) return;
-    const QFileInfo file(file_->text());
-    Q_EMIT reportWanted(file.dir().filePath(file.completeBaseName() + QStringLiteral(".report.html")));
-  });
+  connect(session_, &Session::exportDone, this, &ExportSheet::exported);
   connect(session_, &Session::foldChanged, this, [this] { pullRequest_->setText({}); });
   connect(session_->report(), &ReportRun::made, this, [this](const QByteArray& made) {
     if (makePullRequest_->isEnabled()) return;  // it is of another page
@@ -113,6 +114,10 @@ ExportSheet::ExportSheet(Session* session, QWidget* parent)
     if (isVisible()) showAll();
   });
   connect(session_, &Session::analysisChanged, this, &ExportSheet::requestTargets);
+  // Wherever the focus is: the window has no other use of these keys while the sheet is shown.
+  auto* keys = new QShortcut(this);
+  keys->setKeys({QKeySequence(Qt::CTRL | Qt::Key_Return), QKeySequence(Qt::CTRL | Qt::Key_Enter)});
+  connect(keys, &QShortcut::activated, this, &ExportSheet::write);
   fillList();
 }
 
@@ -144,7 +149,10 @@ QWidget* ExportSheet::makePage() {
   QPushButton* change = addButton(file, "secondary", tr("Change…"), "exportChange", tr("Choose another file."));
   connect(change, &QPushButton::clicked, this, &ExportSheet::askForPath);
   connect(file_, &QLineEdit::textChanged, this, &ExportSheet::showAll);
+  connect(file_, &QLineEdit::textEdited, this, &ExportSheet::useFile);
   page->addWidget(fileRow_);
+  exists_ = describe(makeWords("soft", body), "exportExists");
+  page->addWidget(exists_);
   columns_ = makeRow(nullptr, 24);
   auto* facts = makeColumn(nullptr, 6);
   addFacts(facts, body);
@@ -188,7 +196,7 @@ void ExportSheet::addTexts(QVBoxLayout* column, QWidget* parent) {
   warning->addWidget(warningTitle_);
   warning->addWidget(warning_);
   column->addWidget(warningCard_);
-  code_ = new CodeBox("exportCode", tr("Use it in Python"), parent);
+  code_ = new CodeBox("exportCode", tr("Use it"), parent);
   column->addWidget(code_);
   pullRequestPart_ = new QWidget(parent);
   auto* part = makeColumn(pullRequestPart_, 4);
@@ -209,6 +217,7 @@ QWidget* ExportSheet::makeFoot() {
   layoutOf(foot)->setContentsMargins(20, 0, 16, 0);
   alsoReport_ = describe(new QCheckBox(tr("Also write the report"), foot), "exportAlsoReport",
                          tr("Write a page about the fold next to the file, with pictures of the graph."));
+  connect(alsoReport_, &QCheckBox::toggled, this, &ExportSheet::showAll);
   layoutOf(foot)->addWidget(alsoReport_);
   layoutOf(foot)->addStretch(1);
   foot_ = describe(makeWords("soft", foot), "exportFootWords");
@@ -235,6 +244,7 @@ void ExportSheet::open(Kind kind) {
 void ExportSheet::requestTargets() {
   if (!session_->model() || !session_->served() || listedFor_ == session_->path()) return;
   listedFor_ = session_->path();
+  typed_.clear();
   targets_.clear();
   fillList();
   targetsQuestion_.ask(protocol::methods::kTargets, {}, [this](const Reply<protocol::Targets>& reply) {
@@ -296,17 +306,36 @@ const ExportSheet::Place& ExportSheet::place() const { return places_.at(static_
 
 void ExportSheet::choose(int index) {
   chosen_ = index;
-  if (QAbstractButton* row = rows_->button(index)) row->setChecked(true);
+  if (QAbstractButton* row = rows_->button(index)) {
+    row->setChecked(true);
+    setFocusProxy(row);
+  }
   suggestFile();
   showAll();
 }
 
+// What the user typed stays, with the suffix of what is written. A file with another norm has another name.
 void ExportSheet::suggestFile() {
   const QFileInfo model(session_->path());
-  const QString name = place().kind == Kind::Report
-                           ? model.completeBaseName() + QStringLiteral(".report.html")
-                           : model.completeBaseName() + QStringLiteral(".folded.") + model.suffix();
-  file_->setText(model.dir().filePath(name));
+  const bool report = place().kind == Kind::Report;
+  const QString suffix = report ? QStringLiteral(".report.html") : u'.' + model.suffix();
+  QString path = typed_;
+  if (typed_.isEmpty()) {
+    const bool usual = report || place().target.norm == protocol::FoldParams().norm;
+    path = model.dir().filePath(model.completeBaseName() + (report ? QString() : QStringLiteral(".folded")) +
+                                (usual ? QString() : u'.' + text(place().target.name)) + suffix);
+  } else if (report != typedReport_) {
+    path.chop(QFileInfo(path).suffix().size() + 1);
+    if (path.endsWith(QStringLiteral(".report"))) path.chop(7);
+    path += suffix;
+  }
+  file_->setText(path);
+}
+
+void ExportSheet::useFile(const QString& path) {
+  typed_ = path;
+  typedReport_ = place().kind == Kind::Report;
+  agreed_.clear();
 }
 
 void ExportSheet::askForPath() {
@@ -317,13 +346,47 @@ void ExportSheet::askForPath() {
   askForFile(this,
              {QStringLiteral("exportDialog"), report ? tr("Write the report") : tr("Write the folded model"), filters,
               file.absolutePath(), file.completeBaseName()},
-             [this](const QString& path) { file_->setText(path); });
+             [this](const QString& path) {
+               useFile(path);
+               agreed_ = {path};  // the dialog asked
+               file_->setText(path);
+               showAll();
+             });
+}
+
+QStringList ExportSheet::toOverwrite() const {
+  QStringList files{file_->text()};
+  if (isTarget() && alsoReport_->isChecked()) files << reportBeside(file_->text());
+  files.removeIf([this](const QString& path) {
+    const QFileInfo info(path);
+    const bool report = path != file_->text();
+    const Written own{report ? std::string() : place().target.name, info.lastModified()};
+    return !info.isFile() || agreed_.contains(path) || own_.value(path) == own;
+  });
+  return files;
+}
+
+void ExportSheet::overwrite(const QStringList& files) {
+  if (!isVisible() || toOverwrite() != files) return;  // another file is chosen by now
+  agreed_ = files;
+  write();
+}
+
+void ExportSheet::remember(const QString& path, const std::string& target) {
+  own_[path] = {target, QFileInfo(path).lastModified()};
+  if (isVisible()) showAll();
+}
+
+void ExportSheet::exported() {
+  if (text(session_->exported()->path) != writing_.path) return;
+  remember(writing_.path, writing_.target);
+  if (writing_.report) Q_EMIT reportWanted(reportBeside(writing_.path));
 }
 
 QString ExportSheet::obstacle(const protocol::FoldResult* fold) const {
   if (const QString never = session_->cannotRun(); !never.isEmpty()) return never;
   if (!session_->plan()) return session_->busy() ? QString() : tr("There is no plan yet.");
-  if (session_->plan()->folded.empty()) return tr("Nothing to fold.");
+  if (session_->plan()->folded.empty()) return nothingToFold(*session_);
   if (fold != nullptr && fold->verify && fold->verify->exact == false)
     return tr("The outputs differ, so nothing is written.");
   if (fold != nullptr && !fold->ok) return asSentence(text(fold->reason));
@@ -351,10 +414,11 @@ void ExportSheet::showAll() {
   showFacts(fold);
   showProof(fold);
   showWarning();
+  showExisting();
   code_->setVisible(!report);
   code_->setText(isTarget()                     ? runSnippet(text(session_->model()->format), text(place().target.name),
-                                                             QFileInfo(file_->text()).fileName(), inputNames(*session_))
-                 : place().kind == Kind::Module ? moduleSnippet(inputNames(*session_))
+                                                             QFileInfo(file_->text()).fileName(), inputsOf(*session_))
+                 : place().kind == Kind::Module ? moduleSnippet(inputsOf(*session_))
                                                 : folderSnippet());
   pullRequestPart_->setVisible(file);
   const bool running = session_->report()->running(), made = !pullRequest_->text().isEmpty();
@@ -389,7 +453,9 @@ void ExportSheet::showProof(const protocol::FoldResult* fold) {
   const protocol::VerifyResult* proof = fold != nullptr && fold->verify ? &*fold->verify : nullptr;
   QVector<Property> rows;
   if (proof == nullptr) {
-    badge_->set(Badge::Tone::Neutral, QStringLiteral("info"), tr("Not proved yet"));
+    const bool other = session_->foldResult() && session_->foldResult()->verify;
+    badge_->set(Badge::Tone::Neutral, QStringLiteral("info"),
+                other ? tr("Not proved with this norm") : tr("Not proved yet"));
   } else {
     ui::showProof(badge_, *proof);
     const auto add = [&](const QString& what, const protocol::ErrorPair& error) {
@@ -426,6 +492,15 @@ void ExportSheet::showWarning() {
   }
 }
 
+void ExportSheet::showExisting() {
+  QStringList names;
+  for (const QString& path : toOverwrite()) names << QFileInfo(path).fileName();
+  exists_->setVisible(fileRow_->isVisibleTo(this) && !names.isEmpty());
+  exists_->setText((names.size() == 1 ? tr("%1 exists. Writing asks before it is replaced.")
+                                      : tr("%1 exist. Writing asks before they are replaced."))
+                       .arg(names.join(tr(" and "))));
+}
+
 void ExportSheet::showFoot(const protocol::FoldResult* fold) {
   const bool file = !targets_.empty() && (isTarget() || place().kind == Kind::Report);
   const bool differs = fold != nullptr && fold->verify && fold->verify->exact == false;
@@ -455,6 +530,9 @@ void ExportSheet::write() {
   if (!write_->isEnabled() || write_->isHidden()) return;
   const protocol::FoldResult* fold = isTarget() ? session_->foldWith(place().target.norm) : nullptr;
   if (fold != nullptr && fold->verify && fold->verify->exact == false) return Q_EMIT differenceWanted();
+  if (const QStringList files = toOverwrite(); !files.isEmpty()) return Q_EMIT overwriteAsked(files);
+  agreed_.clear();
+  writing_ = {file_->text(), place().target.name, isTarget() && alsoReport_->isChecked()};
   if (isTarget()) return session_->exportFor(file_->text(), place().target);
   Q_EMIT reportWanted(file_->text());
 }
@@ -471,20 +549,6 @@ void ExportSheet::resizeEvent(QResizeEvent* event) {
   columns_->setDirection(wide ? QBoxLayout::LeftToRight : QBoxLayout::TopToBottom);
   listArea_->setFixedWidth(grown(wide ? kList : kNarrowList));
   source_->setVisible(wide);
-}
-
-bool ExportSheet::event(QEvent* event) {
-  if (event->type() == QEvent::ShortcutOverride || event->type() == QEvent::KeyPress) {
-    const auto* key = static_cast<QKeyEvent*>(event);
-    const bool enter =
-        (key->key() == Qt::Key_Return || key->key() == Qt::Key_Enter) && key->modifiers().testFlag(Qt::ControlModifier);
-    if (enter) {
-      event->accept();
-      if (event->type() == QEvent::KeyPress) write();
-      return true;
-    }
-  }
-  return QFrame::event(event);
 }
 
 }  // namespace normlens::ui

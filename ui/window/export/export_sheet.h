@@ -4,7 +4,9 @@
 // The parent hides and shows it. Thread: GUI thread.
 #pragma once
 
+#include <QDateTime>
 #include <QFrame>
+#include <QHash>
 #include <functional>
 #include <vector>
 
@@ -39,16 +41,19 @@ class ExportSheet final : public QFrame {
   enum class Kind { Target, Streams, Module, Folder, Report };
 
   void open(Kind kind = Kind::Target);  // at the first of the kind; of targets at the one of the norm that was folded
-  // Ctrl+Enter: writes the file of the target that is chosen. Does nothing where that cannot be.
+  // Ctrl+Enter: writes the file of the target that is chosen; asks first where that would replace one that the session
+  // did not write for it. Does nothing where it cannot be.
   void write();
+  void overwrite(const QStringList& files);                            // the answer: these may be replaced
+  void remember(const QString& path, const std::string& target = {});  // the session wrote it; no target: a report
 
  Q_SIGNALS:
   void closed();
   void reportWanted(const QString& path);
+  void overwriteAsked(const QStringList& files);
   void differenceWanted();  // the first of an output
 
  protected:
-  bool event(QEvent* event) override;
   void resizeEvent(QResizeEvent* event) override;
 
  private:
@@ -70,11 +75,15 @@ class ExportSheet final : public QFrame {
   [[nodiscard]] const Place& place() const;
   [[nodiscard]] bool isTarget() const { return place().kind == Kind::Target; }
   void suggestFile();
+  void useFile(const QString& path);
+  [[nodiscard]] QStringList toOverwrite() const;  // not written for this target by the session
+  void exported();
   void askForPath();
   void showAll();
   void showFacts(const protocol::FoldResult* fold);
   void showProof(const protocol::FoldResult* fold);
   void showWarning();
+  void showExisting();
   void showFoot(const protocol::FoldResult* fold);
   void makePullRequestText();
   [[nodiscard]] QString obstacle(const protocol::FoldResult* fold) const;  // why nothing can be written; or empty
@@ -85,6 +94,20 @@ class ExportSheet final : public QFrame {
   std::vector<protocol::TargetInfo> targets_;
   std::vector<Place> places_;
   int chosen_ = 0;
+  QString typed_;  // the file that the user chose; empty: the one that is suggested
+  bool typedReport_ = false;
+  struct Written {
+    std::string target;
+    QDateTime at;  // another time: something else wrote it since
+    bool operator==(const Written&) const = default;
+  };
+  QHash<QString, Written> own_;
+  QStringList agreed_;  // may be replaced, once
+  struct {
+    QString path;
+    std::string target;
+    bool report = false;
+  } writing_;
   Kind wantedKind_ = Kind::Target;  // until the targets are there
   QButtonGroup* rows_;
   QVBoxLayout* list_;
@@ -93,7 +116,7 @@ class ExportSheet final : public QFrame {
   QWidget* fileRow_;
   QScrollArea* listArea_;
   QBoxLayout* columns_;
-  QLabel *title_, *source_, *about_, *proofNote_, *warningTitle_, *warning_, *foot_;
+  QLabel *title_, *source_, *about_, *proofNote_, *warningTitle_, *warning_, *foot_, *exists_;
   Badge* badge_;
   QLineEdit* file_;
   QWidget *written_, *proved_, *pullRequestPart_;

@@ -1,5 +1,9 @@
 #include "ui/window/export/snippets.h"
 
+#include <QStringList>
+
+#include "ui/words/format.h"
+
 namespace normlens::ui {
 
 namespace {
@@ -12,22 +16,38 @@ QString variable(QString name) {
   return name.isEmpty() || name.front().isDigit() ? u'x' + name : name;
 }
 
-QString arguments(const QStringList& inputs) {
+QString arguments(const std::vector<protocol::InputSpec>& inputs) {
   QStringList names;
-  for (const QString& input : inputs) names << variable(input);
+  for (const auto& input : inputs) names << variable(text(input.name));
   return names.join(QStringLiteral(", "));
 }
 
 // {"ids": ids, "mask": mask}
-QString byName(const QStringList& inputs) {
+QString byName(const std::vector<protocol::InputSpec>& inputs) {
   QStringList pairs;
-  for (const QString& input : inputs) pairs << QStringLiteral("\"%1\": %2").arg(input, variable(input));
+  for (const auto& input : inputs)
+    pairs << QStringLiteral("\"%1\": %2").arg(text(input.name), variable(text(input.name)));
   return u'{' + pairs.join(QStringLiteral(", ")) + u'}';
+}
+
+// Core ML has no integers but int32, and of floats what its converter is to compute in.
+QString tensorTypes(const std::vector<protocol::InputSpec>& inputs) {
+  QStringList types;
+  for (const auto& input : inputs) {
+    QStringList sizes;
+    for (const int64_t size : input.shape) sizes << QString::number(size);
+    const bool whole = input.dtype.starts_with("int") || input.dtype.starts_with("uint") || input.dtype == "bool";
+    types << QStringLiteral("ct.TensorType(shape=(%1%2), dtype=np.%3)")
+                 .arg(sizes.join(QStringLiteral(", ")), QLatin1String(sizes.size() == 1 ? "," : ""),
+                      QLatin1String(whole ? "int32" : "float32"));
+  }
+  return types.join(QStringLiteral(",\n            "));
 }
 
 }  // namespace
 
-QString runSnippet(const QString& format, const QString& target, const QString& file, const QStringList& inputs) {
+QString runSnippet(const QString& format, const QString& target, const QString& file,
+                   const std::vector<protocol::InputSpec>& inputs) {
   if (target == QLatin1String("openvino")) {
     return QStringLiteral(
                "import openvino as ov\n\nmodel = ov.Core().compile_model(\"%1\", \"CPU\")\noutputs = model(%2)")
@@ -45,9 +65,9 @@ QString runSnippet(const QString& format, const QString& target, const QString& 
                                 : QStringLiteral("torch.jit.load(\"%1\")").arg(file);
   if (target == QLatin1String("coreml")) {
     return QStringLiteral(
-               "import torch, coremltools as ct\n\nmodel = %1\nconverted = ct.convert(model%2,\n"
+               "import numpy as np, torch, coremltools as ct\n\nmodel = %1\nconverted = ct.convert(model%2,\n"
                "    compute_precision=ct.precision.FLOAT32)")
-        .arg(load, exported ? QString() : QStringLiteral(", inputs=[ct.TensorType(shape=x.shape)]"));
+        .arg(load, exported ? QString() : QStringLiteral(",\n    inputs=[%1]").arg(tensorTypes(inputs)));
   }
   if (target == QLatin1String("executorch")) {
     return QStringLiteral(
@@ -62,7 +82,7 @@ QString runSnippet(const QString& format, const QString& target, const QString& 
       .arg(library, load, exported ? QStringLiteral(".module()") : QString(), arguments(inputs));
 }
 
-QString moduleSnippet(const QStringList& inputs) {
+QString moduleSnippet(const std::vector<protocol::InputSpec>& inputs) {
   return QStringLiteral("import normlens\n\nfolded, report = normlens.fold(model, (%1,))\nprint(report)")
       .arg(arguments(inputs));
 }

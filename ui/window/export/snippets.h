@@ -3,14 +3,16 @@
 #pragma once
 
 #include <QString>
-#include <QStringList>
+#include <vector>
+
+#include "core/protocol/messages.h"
 
 namespace normlens::ui {
 
-// format: as protocol::ModelInfo::format. target: a TargetInfo's name. inputs: the model's, by name.
+// format: as protocol::ModelInfo::format. target: a TargetInfo's name. inputs: the model's.
 [[nodiscard]] QString runSnippet(const QString& format, const QString& target, const QString& file,
-                                 const QStringList& inputs);
-[[nodiscard]] QString moduleSnippet(const QStringList& inputs);
+                                 const std::vector<protocol::InputSpec>& inputs);
+[[nodiscard]] QString moduleSnippet(const std::vector<protocol::InputSpec>& inputs);
 [[nodiscard]] QString folderSnippet();
 
 }  // namespace normlens::ui
