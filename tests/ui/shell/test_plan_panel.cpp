@@ -3,6 +3,7 @@
 #include <QClipboard>
 #include <QHeaderView>
 #include <QMenu>
+#include <QPushButton>
 #include <QSet>
 #include <QTableView>
 

@@ -56,8 +56,8 @@ class TestSession final : public QObject {
     QTRY_VERIFY(session.exported() && !session.busy());
     shown.window.actions()->undo->trigger();
     QVERIFY(!session.foldResult() && !session.exported() && session.keepsProof());
-    auto* proved = shown.child<QAbstractButton>("storyProved");
-    QVERIFY2(proved->toolTip().contains(QStringLiteral("Redo restores it")), qPrintable(proved->toolTip()));
+    auto* step = shown.child<QAbstractButton>("storyProved");
+    QVERIFY2(step->toolTip().contains(QStringLiteral("Redo restores it")), qPrintable(step->toolTip()));
     QCOMPARE(marks()[0].state, PlanState::Planned);
     shown.window.actions()->redo->trigger();
     QVERIFY(session.foldResult());
@@ -67,7 +67,7 @@ class TestSession final : public QObject {
     session.choices()->keepNorm(0, true);
     QTRY_VERIFY(session.plan() && session.plan()->folded.size() == 8 && !session.busy());
     QVERIFY(!session.foldResult());
-    QVERIFY2(proved->toolTip().contains(QStringLiteral("Undo restores it")), qPrintable(proved->toolTip()));
+    QVERIFY2(step->toolTip().contains(QStringLiteral("Undo restores it")), qPrintable(step->toolTip()));
     QCOMPARE(marks()[0].state, PlanState::Kept);
     shown.window.actions()->undo->trigger();
     QTRY_VERIFY(session.foldResult() && !session.busy());
