@@ -6,6 +6,7 @@
 #include <QPushButton>
 #include <QSet>
 #include <QTableView>
+#include <algorithm>
 
 #include "tests/support/wait_for_layout.h"
 #include "tests/ui/shell/shown_window.h"
@@ -131,7 +132,8 @@ class TestPlanPanel final : public test::ModelTest {
     QTest::mouseClick(side, Qt::LeftButton);
     auto* compare = shown.child<CompareView>("compare");
     QVERIFY(compare->isVisible());
-    const auto graphs = compare->findChildren<graphview::GraphView*>();
+    auto graphs = compare->findChildren<graphview::GraphView*>();
+    std::ranges::sort(graphs, {}, [](const QWidget* graph) { return graph->mapToGlobal(QPoint()).x(); });
     for (auto* graph : graphs) QVERIFY(test::waitForLayout(*graph, 5000));
     const int node = shown.session.norm(0)->node;
     const auto folds = [&](const graphview::GraphView* graph) {
