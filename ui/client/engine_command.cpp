@@ -77,7 +77,8 @@ QString connectionEnd(const EngineCommand& command, int exitCode, const QString&
     return tr("ssh does not trust the host key of %1: it is new or has changed. Run ssh %1 in a terminal to see it.")
         .arg(host);
   }
-  return tr("The connection to %1 ended: %2").arg(host, lastWords.isEmpty() ? tr("ssh gives no reason; the engine may have been killed there.") : lastWords);
+  return tr("The connection to %1 ended: %2")
+      .arg(host, lastWords.isEmpty() ? tr("ssh gives no reason; the engine may have been killed there.") : lastWords);
 }
 
 QString defaultEngineProgram() {
