@@ -32,7 +32,12 @@ QString summaryOf(const CompareView* compare) {
 }
 
 // Left, right.
-auto graphsOf(const CompareView* compare) { return compare->findChildren<graphview::GraphView*>(); }
+// The left one first.
+auto graphsOf(const CompareView* compare) {
+  auto graphs = compare->findChildren<graphview::GraphView*>();
+  std::ranges::sort(graphs, {}, [](const QWidget* graph) { return graph->mapToGlobal(QPoint()).x(); });
+  return graphs;
+}
 
 QTableView* tableOf(const CompareView* compare) {
   return compare->findChild<QTableView*>(QStringLiteral("changeTable"));

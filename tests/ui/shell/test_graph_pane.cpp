@@ -105,7 +105,7 @@ class TestGraphPane final : public QObject {
       if (hierarchy.itemOfId(node) >= 0) all += ms;
     }
     QVERIFY(qAbs(view_->heat().ms(0) - all) < 1e-9);
-    QVERIFY(words().contains(QStringLiteral("50 µs or more")));
+    QVERIFY(words().contains(QStringLiteral("50.0 µs or more")));
     QVERIFY(words().contains(QStringLiteral("on CPU")));
     const QImage hot = view_->grab().toImage();
     chooseMode(0);

@@ -100,6 +100,8 @@ BenchBar::BenchBar(Session* session, QWidget* parent) : QWidget(parent), session
   room_->add([this](bool taken) {
     for (QWidget* label : labels_) label->setVisible(!taken);
   });
+  room_->add([this](bool taken) { until_->setText(taken ? tr("±2%") : tr("until ±2%")); });
+  room_->add([this](bool taken) { until_->setVisible(!taken); });
   const auto button = [&](const QString& words, const char* name, const QString& tip) {
     auto* made = describe(new PushButton(words, PushButton::Look::Outlined, this), name, tip);
     row_->addWidget(made);

@@ -116,13 +116,19 @@ class HintCard final : public QFrame {
     QFrame::show();
     raise();
   }
-  // At the lower left of what it is over.
+  // At the lower left of what it is over; where that is too low, the title alone.
   void place() {
     constexpr int kMargin = 16, kWidest = 520;
     const QWidget* over = parentWidget();
     const int width = qMin(kWidest, over->width() - 2 * kMargin);
-    const int height = layout()->hasHeightForWidth() ? layout()->totalHeightForWidth(width) : sizeHint().height();
-    setGeometry(kMargin, over->height() - height - kMargin, width, height);
+    const auto height = [&](bool all) {
+      words_->setVisible(all);
+      layout()->invalidate();
+      return layout()->hasHeightForWidth() ? layout()->totalHeightForWidth(width) : sizeHint().height();
+    };
+    int needed = height(true);
+    if (needed > over->height() - 2 * kMargin) needed = height(false);
+    setGeometry(kMargin, over->height() - needed - kMargin, width, needed);
   }
 
  private:
