@@ -6,6 +6,7 @@
 #include <QPushButton>
 #include <QSet>
 #include <QTableView>
+#include <QToolButton>
 #include <algorithm>
 
 #include "tests/support/wait_for_layout.h"
@@ -99,7 +100,7 @@ class TestPlanPanel final : public test::ModelTest {
     QTRY_VERIFY(shown.session.plan() && shown.session.plan()->policy == Policy::All);
     QTRY_VERIFY(cell(2, VariantTable::Name).startsWith(u'●'));
     QVERIFY(cell(1, VariantTable::Time) != QStringLiteral("–"));
-    // What the user keeps makes a plan of their own; the policies' stay as they are, and lead back.
+    // Keeping a norm makes a plan of the user's own; the policies' stay as they are, and lead back.
     shown.session.choices()->keepNorm(0, true);
     QTRY_COMPARE(table->model()->rowCount(), 5);
     QTRY_VERIFY(cell(4, VariantTable::Name).startsWith(QStringLiteral("● Your plan")));
@@ -118,7 +119,7 @@ class TestPlanPanel final : public test::ModelTest {
 
   // The plan in use and a row that is clicked: both on the open model's graph, with the edits that only one makes.
   void twoVariantsAreShownSideBySide() {
-    Shown shown(test::modelFile(folder_, QStringLiteral("bert.pt")));
+    Shown shown(model_);
     shown.session.choices()->keepNorm(0, true);
     auto* view = shown.child<Segmented>("planView");
     QTest::mouseClick(view, Qt::LeftButton, {}, QPoint(view->width() * 3 / 4, view->height() / 2));
@@ -150,6 +151,12 @@ class TestPlanPanel final : public test::ModelTest {
     QTest::mouseClick(list->viewport(), Qt::LeftButton, {},
                       list->visualRect(list->model()->index(fold, ChangeTable::Where)).center());
     for (auto* graph : graphs) QTRY_COMPARE(graph->selectedNode(), node);
+    // A measurement of the fold is of neither plan's picture.
+    shown.fold();
+    QTRY_VERIFY(shown.session.canMeasure());
+    shown.session.measure();
+    QTRY_VERIFY(shown.session.measurements()->timedNodes() && !shown.session.busy());
+    QVERIFY(!compare->findChild<QToolButton*>(QStringLiteral("compareCosts"))->isEnabled());
     QTest::keyClick(compare, Qt::Key_Escape);
     QVERIFY(shown.window.workspace()->isVisible());
   }

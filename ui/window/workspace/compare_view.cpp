@@ -283,7 +283,8 @@ void CompareView::showDifferences() {
 // Both sides in one scale: the same blue is the same time.
 void CompareView::showCosts() {
   const protocol::BenchPoint* point = session_->measurements()->timedNodes();
-  const bool both = path_.isEmpty() && other_ != nullptr && point != nullptr && point->b && point->b->model == "folded";
+  const bool both =
+      !ofPlans_ && path_.isEmpty() && other_ != nullptr && point != nullptr && point->b && point->b->model == "folded";
   costs_->setEnabled(both && !point->b->node_ms.empty());
   costs_->setToolTip(costs_->isEnabled() ? tr("Color every node by its measured time, before and after.")
                                          : tr("Measure the original against its fold first."));
