@@ -192,6 +192,11 @@ bool JudgedFold::isRight() const {
   return folds && isTelling && !outputsDiffer && refused.empty() && firstWrong() == nullptr;
 }
 
+bool JudgedFold::isWrong() const {
+  return outputsDiffer || !refused.empty() ||
+         std::ranges::count(norms, FoldJudgement::Wrong, &JudgedNorm::judgement) > 0;
+}
+
 const JudgedNorm* JudgedFold::firstWrong() const {
   const auto first =
       std::ranges::find_if(norms, [](const JudgedNorm& norm) { return norm.judgement > FoldJudgement::Weightless; });

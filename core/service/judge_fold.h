@@ -15,13 +15,13 @@
 
 namespace normlens::service {
 
-enum class FoldJudgement : uint8_t {
-  Right,       // an RMSNorm whose input is zero-mean, with the outputs of the LayerNorm
-  Kept,        // the norm of the original still, with the same outputs
-  Weightless,  // likewise, and its weight has moved into what reads it
-  NotShown,    // Its outputs are equal on what was tried; that its input is zero-mean is not shown.
-  Wrong,       // Its outputs differ.
-  Missing,     // nothing in the other model is known to stand in its place
+enum class FoldJudgement : uint8_t {  // up to Weightless nothing speaks against the norm
+  Right,                              // an RMSNorm whose input is zero-mean, with the outputs of the LayerNorm
+  Kept,                               // the norm of the original still, with the same outputs
+  Weightless,                         // likewise, and its weight has moved into what reads it
+  NotShown,  // Its outputs are equal on what was tried; that its input is zero-mean is not shown.
+  Wrong,     // Its outputs differ.
+  Missing,   // nothing in the other model is known to stand in its place
 };
 inline constexpr std::array kFoldJudgements = {FoldJudgement::Right,    FoldJudgement::Kept,  FoldJudgement::Weightless,
                                                FoldJudgement::NotShown, FoldJudgement::Wrong, FoldJudgement::Missing};
@@ -48,6 +48,8 @@ struct JudgedFold {
 
   // Every norm is right, kept or weightless, not all are kept, and the outputs agree.
   [[nodiscard]] bool isRight() const;
+  // A norm or an output differs, or the other model fails where the first one does not. What is neither is not shown.
+  [[nodiscard]] bool isWrong() const;
   [[nodiscard]] const JudgedNorm* firstWrong() const;  // or missing, or not shown; nullptr: none
 };
 

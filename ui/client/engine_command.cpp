@@ -50,7 +50,7 @@ QString hostOf(const EngineCommand& command) {
 
 EngineCommand startedCommand(EngineCommand command) {
   if (!isSsh(command)) return command;
-  // Of two values ssh takes the first, so these follow the command's own.
+  // ssh takes the first of two values, so these follow the command's own.
   qsizetype place = std::min(placeOfSshHost(command), command.size());
   for (const char* option : {"-oBatchMode=yes", "-oConnectTimeout=15", "-oServerAliveInterval=5",
                              "-oServerAliveCountMax=3", "-oCompression=yes"}) {

@@ -1,5 +1,5 @@
-// What would save time: the folds of the plan and those that it leaves out, grouped by the centerings that they share,
-// each with what it saves per run. Thread: value types, pure functions.
+// Lists what would save time: the folds of the plan and those that it leaves out, grouped by the centerings that they
+// share, each with what it saves per run. Thread: value types, pure functions.
 #pragma once
 
 #include <QStringList>

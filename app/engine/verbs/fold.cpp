@@ -125,12 +125,8 @@ std::string writtenFor(const NormChoice& norm, const std::string& format) {
 // Prints each norm whose squares float16 does not hold; one line where it holds all.
 void printRange(const FoldOutcome& outcome, Console& console) {
   if (outcome.ranges.empty()) return;
-  int unknown = 0;
-  bool all = true;
+  int unknown = 0, beyond = 0;
   double sum = 0;
-  const auto text = [](const std::optional<run::NormReach>& reach) {
-    return reach ? formatted("%.3g", reach->square) : std::string("not known");
-  };
   for (const run::NormRange& range : outcome.ranges) {
     if (!range.after) {
       ++unknown;
@@ -138,12 +134,14 @@ void printRange(const FoldOutcome& outcome, Console& console) {
     }
     sum = std::max(sum, range.after->sum);
     if (range.after->square <= graph::kLargestFloat16) continue;
-    all = false;
-    console.print("  " + range.title + ": x² reaches " + text(range.after) + " (before the fold " + text(range.before) +
+    ++beyond;
+    const std::string before = range.before ? formatted("%.3g", range.before->square) : "not known";
+    console.print("  " + range.title + ": x² reaches " + formatted("%.3g", range.after->square) + " (before the fold " +
+                  before +
                   "), float16 ends at 65504: keep this norm in float32, or scale its input and epsilon upstream");
   }
   if (unknown > 0) console.print("  range: not measured for " + plural(unknown, "norm"));
-  if (all && unknown == 0) console.print("  range: float16 holds the squares of all norms' inputs here");
+  if (beyond == 0 && unknown == 0) console.print("  range: float16 holds the squares of all norms' inputs here");
   if (sum > graph::kLargestFloat16)
     console.print(formatted("  range: sums of squares reach %.3g: they have to be taken in float32", sum));
 }

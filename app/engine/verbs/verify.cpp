@@ -33,13 +33,11 @@ void print(const VerifyOptions& options, const JudgedFold& judged, Console& cons
     const auto count = std::ranges::count(judged.norms, judgement, &JudgedNorm::judgement);
     if (count > 0) counts += ", " + std::to_string(count) + " " + textOf(judgement);
   }
-  const bool isWrong = judged.outputsDiffer || !judged.refused.empty() ||
-                       std::ranges::count(judged.norms, FoldJudgement::Wrong, &JudgedNorm::judgement) > 0;
-  const char* const verdict = judged.isRight() ? " is a right fold of "
-                              : isWrong        ? " is not a right fold of "
-                                               : " is not shown to be a right fold of ";
+  const char* const verdict = judged.isRight()   ? " is a right fold of "
+                              : judged.isWrong() ? " is not a right fold of "
+                                                 : " is not shown to be a right fold of ";
   console.print(options.b + verdict + options.a + ": " + counts);
-  if (!judged.isRight() && !isWrong && judged.isTelling && judged.firstWrong() == nullptr)
+  if (!judged.isRight() && !judged.isWrong() && judged.isTelling && judged.firstWrong() == nullptr)
     console.print("  no norm of it is folded");
   report::Table table{{"norm", "in B", "verdict", "error in float64"}, {}};
   for (const JudgedNorm& norm : judged.norms) {

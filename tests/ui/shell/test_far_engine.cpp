@@ -97,7 +97,7 @@ class TestFarEngine final : public test::ModelTest {
     QCOMPARE(startedCommand(test::fakeEngine()), test::fakeEngine());
   }
 
-  // Of two values ssh takes the first.
+  // ssh takes the first of two values.
   void theOptionsOfTheCommandComeFirst() {
     const EngineCommand started =
         startedCommand(engineCommandFromLine(QStringLiteral("ssh -p 22 -oBatchMode=no gpu-box normlens-engine serve")));

@@ -76,7 +76,7 @@ class VariantsPage final : public QWidget {
     const VariantRow& row = table_->row(at.row());
     session_->choices()->use(row.params, row.name);
   }
-  // What a policy plans by itself, at the prices and limits of the plan in use.
+  // Returns what a policy plans by itself, at the prices and limits of the plan in use.
   [[nodiscard]] protocol::PlanParams paramsOf(Policy policy) const {
     protocol::PlanParams params = nothingKept(inUse());
     params.policy = policy;

@@ -314,7 +314,7 @@ void ExportSheet::choose(int index) {
   showAll();
 }
 
-// What the user typed stays, with the suffix of what is written. A file with another norm has another name.
+// A name that the user typed stays, with the suffix of what is written. A file with another norm has another name.
 void ExportSheet::suggestFile() {
   const QFileInfo model(session_->path());
   const bool report = place().kind == Kind::Report;

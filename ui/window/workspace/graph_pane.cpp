@@ -198,7 +198,9 @@ void GraphPane::connectView() {
   connect(mode_, &Segmented::chosen, this, &GraphPane::showMode);
   connect(after_, &Segmented::chosen, this, &GraphPane::showPlan);
   connect(actions_->beforeAfter, &QAction::triggered, this, [this] { showAfter(after_->current() == 0); });
-  connect(view_, &graphview::GraphView::viewMoved, legend_, &HintCard::place);  // of another size, maybe
+  connect(view_, &graphview::GraphView::viewMoved, legend_, [this] {  // of another size, maybe
+    if (legend_->isVisible()) legend_->place();
+  });
   connect(view_, &graphview::GraphView::shiftConeRequested, this, &GraphPane::requestCone);
   connect(view_, &graphview::GraphView::nodeSelected, this, [this](int node) {
     if (node >= 0) {

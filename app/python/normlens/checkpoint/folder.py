@@ -140,7 +140,7 @@ def _refusing(output: pathlib.Path) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _made(output: pathlib.Path) -> Iterator[pathlib.Path]:
-    """A folder in it, where it exists, or next to it. It is made before the work, so that one which cannot be is told at once,
+    """A folder in it, where it exists, or next to it. It is made before the work, so that one which cannot be is refused at once,
     and is removed in any case."""
     place = _resolved(output)
     made = (place if place.is_dir() else place.parent) / f".normlens.{secrets.token_hex(4)}"

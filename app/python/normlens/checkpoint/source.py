@@ -205,7 +205,7 @@ def _read_tensors(path: pathlib.Path) -> Dict[str, torch.Tensor]:
         raise
     except (SafetensorError, OSError, RuntimeError, ValueError, EOFError, KeyError, zipfile.BadZipFile) as error:
         raise FolderRefused(f"{path} cannot be read: {_line(error)}") from None
-    except Exception:  # an unpickler may raise anything, and torch's own sentence tells how to run it
+    except Exception:  # an unpickler may raise anything, and torch's own sentence says how to run it
         raise FolderRefused(f"{path} holds more than tensors, or is damaged, and was not run") from None
     if not isinstance(tensors, dict) or not all(isinstance(name, str) for name in tensors):
         raise FolderRefused(f"{path} is no table of tensors by name")
