@@ -5,6 +5,7 @@
 #include <functional>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "core/base/formatted.h"
@@ -176,21 +177,21 @@ class FileProof {
     const bool blind = algebra.worst && algebra.blind;
     inner_ = inner_.between(change_, change_.original.graph(), change_.changed.graph(),
                             blind ? InnerSites::Which::All : InnerSites::Which::OfHidden);
-    wide_ = widerCopy(algebra);
+    chooseWiderType(algebra);
     constexpr int kSets = 2, kMostSets = 48;
     constexpr size_t kEnoughRows = 600;
     std::vector<Tensors> sets = algebra.inputs;
-    if (wide_ && wide_ == algebra.exact) known_ = &algebra;
+    if (wideType_ == graph::DType::Float64) known_ = &algebra;
     ASSIGN_OR_RETURN(const auto first, batchesLike(sample, kSets, options_.seed));
     for (size_t i = sets.size(); i < kSets; ++i) sets.push_back(first[i]);
     RETURN_IF_ERROR(compareOnAll(sets));
-    if (wide_ == algebra.exact && wide_ && isHalf() && outcome_.reason.empty() && !passes()) {
+    if (wideType_ == graph::DType::Float64 && isHalf() && outcome_.reason.empty() && !passes()) {
       ASSIGN_OR_RETURN(const bool draws, drawsOtherNumbers(sample));
       most_ = draws ? kMostRounding : kUnbounded;
     }
     // Few rows show little of what the original is off by.
     for (int some = 3, at = kSets;
-         at < kMostSets && wide_ && outcome_.reason.empty() && !passes() && rows() < kEnoughRows;
+         at < kMostSets && wideType_ && outcome_.reason.empty() && !passes() && rows() < kEnoughRows;
          at += 2 * some, some *= 2) {
       std::vector<Tensors> more;
       for (size_t i = 0; i < kSets; ++i) {
@@ -205,21 +206,32 @@ class FileProof {
     if (outcome_.passes && unknown_) {
       outcome_.reason = "the model runs in no type wider than " + std::string(graph::dtypeName(type_)) +
                         ", so that its own error is not known: nothing is proved";
-    } else if (outcome_.passes && wide_ && type_ == graph::DType::Float16) {
-      ASSIGN_OR_RETURN(const auto overflow, overflowsEarlier(change_, *wide_, sample, task_));
+    } else if (outcome_.passes && wideType_ && type_ == graph::DType::Float16) {
+      ASSIGN_OR_RETURN(const auto* const wide, widerCopy());
+      ASSIGN_OR_RETURN(const auto overflow, overflowsEarlier(change_, *wide, sample, task_));
       if (!overflow.empty()) refute(overflow);
     }
     return std::move(outcome_);
   }
 
  private:
-  // Returns the original in a wider type, on whose runs its own error is measured; nullptr: there is none.
-  [[nodiscard]] std::shared_ptr<const formats::Model> widerCopy(const AlgebraOutcome& algebra) const {
+  // Chooses the type of the original's wider copy, on whose runs its own error is measured; nullopt: there is none.
+  void chooseWiderType(const AlgebraOutcome& algebra) {
     // The float64 run of a float64 file is the original itself: it does not show the original's own error.
-    if (type_ == graph::DType::Float64) return nullptr;
-    if (algebra.exact || !isHalf()) return algebra.exact;
-    auto copy = change_.original.converted(graph::DType::Float32);
-    return copy ? std::shared_ptr<const formats::Model>(std::move(*copy)) : nullptr;
+    if (type_ == graph::DType::Float64) return;
+    if (algebra.hasExact) wideType_ = graph::DType::Float64;
+    if (wideType_ || !isHalf()) return;
+    wide_ = change_.original.converted(graph::DType::Float32).value_or(nullptr);
+    if (wide_) wideType_ = graph::DType::Float32;
+  }
+
+  // Mostly all of its numbers that are wanted are known from the algebra: the copy is made for others alone, as it
+  // takes twice the memory of the weights.
+  Result<const formats::Model*> widerCopy() {
+    if (!wide_) {
+      ASSIGN_OR_RETURN(wide_, change_.original.converted(*wideType_));
+    }
+    return wide_.get();
   }
   [[nodiscard]] bool isHalf() const { return type_ == graph::DType::Float16 || type_ == graph::DType::BFloat16; }
 
@@ -229,7 +241,8 @@ class FileProof {
     const auto copy = change_.original.converted(graph::DType::Float32);
     if (!copy) return true;
     ASSIGN_OR_RETURN(const auto narrow, runOn(**copy, sample, task_));
-    ASSIGN_OR_RETURN(const auto wide, runOn(*wide_, sample, task_));
+    ASSIGN_OR_RETURN(const auto* const exact, widerCopy());
+    ASSIGN_OR_RETURN(const auto wide, runOn(*exact, sample, task_));
     if (!narrow.seen || !wide.seen) return true;
     const auto diffs = compareOutputs(wide.seen->outputs, narrow.seen->outputs);
     return !diffs || std::ranges::any_of(*diffs, [](const auto& diff) { return !(diff.maxRel <= kMostRounding); });
@@ -276,12 +289,13 @@ class FileProof {
   }
 
   // Returns the outputs of the wider copy; empty: there is none, or it does not run.
-  [[nodiscard]] Result<Tensors> exactOutputs(const Tensors& inputs, const std::vector<ComparedPair>& inner) const {
-    if (!wide_) return Tensors();
+  [[nodiscard]] Result<Tensors> exactOutputs(const Tensors& inputs, const std::vector<ComparedPair>& inner) {
+    if (!wideType_) return Tensors();
     for (size_t i = 0; known_ != nullptr && inner.empty() && i < known_->outputs.size(); ++i) {
       if (shareMemory(inputs, known_->inputs[i])) return known_->outputs[i];
     }
-    ASSIGN_OR_RETURN(auto ran, runOn(*wide_, inputs, task_, inner_.ofA()));
+    ASSIGN_OR_RETURN(const auto* const wide, widerCopy());
+    ASSIGN_OR_RETURN(auto ran, runOn(*wide, inputs, task_, inner_.ofA()));
     RETURN_IF_ERROR(unlessMemoryWanted(ran.error));
     if (!ran.seen) return Tensors();
     inner_.append(inner, *ran.seen);
@@ -509,10 +523,11 @@ class FileProof {
   const Task& task_;
   graph::DType type_;
   InnerSites inner_;
-  std::shared_ptr<const formats::Model> wide_;
-  const AlgebraOutcome* known_ = nullptr;  // holds outputs of the wider copy; null: none
-  double most_ = kMostRounding;            // of the original's own error, relative
-  bool unknown_ = false;                   // how far the original itself is off, where the two differ
+  std::optional<graph::DType> wideType_;        // of the original's wider copy; nullopt: there is none
+  std::unique_ptr<const formats::Model> wide_;  // made when it is first run
+  const AlgebraOutcome* known_ = nullptr;       // holds outputs of the wider copy; null: none
+  double most_ = kMostRounding;                 // of the original's own error, relative
+  bool unknown_ = false;                        // how far the original itself is off, where the two differ
   std::vector<Trial> trials_;
   std::vector<Errors> errors_;  // by output
   FileOutcome outcome_;

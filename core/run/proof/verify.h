@@ -90,9 +90,9 @@ struct AlgebraOutcome {
   std::string firstDiverging;
   bool blind = true;   // all outputs of all runs were equal bit for bit
   std::string unseen;  // a norm that the outputs hide and that could not be compared; empty: there is none
-  std::vector<formats::Tensors> inputs;         // the sample, and the smallest of those that were drawn
-  std::vector<formats::Tensors> outputs;        // what `exact` makes of each of them
-  std::shared_ptr<const formats::Model> exact;  // the original's float64 copy; nullptr: there is none that runs
+  std::vector<formats::Tensors> inputs;   // the sample, and the smallest of those that were drawn
+  std::vector<formats::Tensors> outputs;  // what the original's float64 copy makes of each of them
+  bool hasExact = false;                  // such a copy runs
 
   [[nodiscard]] bool passes() const { return worst && !refuted && reason.empty(); }
 };

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "core/base/plain_error.h"
+#include "core/formats/edit/opened_files.h"
 #include "core/formats/onnx/float64/float64_ops.h"
 #include "core/formats/onnx/model/onnx_model.h"
 #include "core/formats/onnx/source/bodies.h"
@@ -111,7 +112,8 @@ Result<std::unique_ptr<Model>> OnnxModel::converted(graph::DType dtype) const {
     auto skeleton = std::make_shared<ModelProto>(*source_.skeleton);
     retypeModel(*skeleton, retype);
     made.skeleton = std::move(skeleton);
-    made.weights = std::make_shared<const Weights>(retypeWeights(*source_.weights, retype));
+    const auto pagesLetGo = [files = filesOf(source_)](const TensorView& read) { letGo(read, files); };
+    made.weights = std::make_shared<const Weights>(retypeWeights(*source_.weights, retype, pagesLetGo));
     made.everyFloat = dtype;
     made.float64Twin = dtype == graph::DType::Float64;
     return asCopy(std::move(made));

@@ -7,6 +7,7 @@
 #include "core/base/run_watch.h"
 #include "core/formats/onnx/model/onnx_model.h"
 #include "core/formats/onnx/run/session.h"
+#include "core/formats/onnx/run/session_model.h"
 #include "core/formats/onnx/run/static_shapes.h"
 #include "core/formats/onnx/tensors/float_cast.h"
 #include "core/formats/onnx/types/known_types.h"
@@ -173,7 +174,14 @@ Result<Model::SeenRun> OnnxModel::runSeeing(const Tensors& inputs, const std::ve
   for (const auto& [path, places] : wanted) paths.insert(path);
   if (!tapped_ || paths != tappedPaths_) {
     tapped_.reset();
-    const auto isWanted = [&](const std::string& path) { return source_.float64Twin || paths.contains(path); };
+    // Nothing that makes numbers narrow is a Transpose; where nobody looks at a table's, nobody makes one.
+    std::set<std::string> turned;
+    for (const NodeProto& node : source_.skeleton->graph().node()) {
+      if (turnsTable(node, *source_.weights)) turned.insert(node.output(0));
+    }
+    const auto isWanted = [&](const std::string& path) {
+      return paths.contains(path) || (source_.float64Twin && !turned.contains(path));
+    };
     ASSIGN_OR_RETURN(auto opened, Session::open(source_, {.optimised = false, .taps = isWanted}));
     tapped_ = std::move(opened);
     tappedPaths_ = std::move(paths);

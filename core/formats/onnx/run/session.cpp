@@ -66,7 +66,7 @@ struct Session::Impl {
   std::vector<TapSite> sites;
   std::shared_ptr<const Weights> weights;
   std::shared_ptr<const MappedFile> file;
-  std::shared_ptr<MadeTensors> madeTensors;  // the source's
+  std::shared_ptr<CopiedWeights> copiedWeights;  // the source's
   std::vector<std::shared_ptr<const void>> memory;
   std::vector<Ort::Value> shared;
   std::vector<std::string> weightNames;  // those that are given with each run
@@ -119,7 +119,7 @@ struct Session::Impl {
   [[nodiscard]] std::optional<graph::TensorView> fileCopy(const Weight& weight) const {
     const bool inFile = file && weight.asOpened && weight.storedAt.location.empty();
     if (!inFile || suitsRuntime(weight.view)) return std::nullopt;
-    return madeTensors->get(weight.view, MadeForm::Copy, [&]() -> std::optional<graph::TensorView> {
+    return copiedWeights->get(weight.view, [&]() -> std::optional<graph::TensorView> {
       const FreshTensor fresh = freshTensor(weight.view.dtype, weight.view.shape);
       const auto bytes = static_cast<size_t>(graph::byteCount(weight.view));
       if (weight.storedAt.bytes != bytes || !file->readAt(weight.storedAt.offset, {fresh.bytes, bytes}))
@@ -300,8 +300,7 @@ Result<std::shared_ptr<Session>> Session::open(const OnnxSource& source, const S
   // As it is; else with weights as constants, which some kernels insist on; else with our kernels, where a model of
   // doubles needs some; else with fewer taps.
   std::vector<std::pair<SessionWishes, bool>> attempts{{{.taps = options.taps}, false}};
-  const bool transposed = options.onlyForShape.empty();
-  if (!options.optimised) attempts.insert(attempts.begin(), {{.taps = options.taps, .transposed = transposed}, true});
+  if (!options.optimised) attempts.insert(attempts.begin(), {{.taps = options.taps, .turnedInPlace = true}, true});
   const bool doubles =
       options.measures.ownKernels && !source.float64Twin && mentionsType(*source.skeleton, TensorProto::DOUBLE);
   if (doubles) attempts.push_back({{.taps = options.taps, .ownKernels = true}, false});
@@ -314,7 +313,7 @@ Result<std::shared_ptr<Session>> Session::open(const OnnxSource& source, const S
     if (!options.measures.profile.empty()) nameNodesByOutputs(*model);
     try {
       auto impl = std::make_unique<Impl>();
-      impl->madeTensors = source.made;
+      impl->copiedWeights = source.copied;
       impl->open(std::move(*model), options, weightsAsInputs);
       return std::shared_ptr<Session>(new Session(std::move(impl)));
     } catch (const std::exception& error) {

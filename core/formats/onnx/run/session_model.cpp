@@ -5,16 +5,18 @@
 
 #include <algorithm>
 #include <array>
+#include <initializer_list>
+#include <map>
 #include <set>
+#include <string>
 #include <string_view>
+#include <vector>
 
-#include "core/base/machine.h"
 #include "core/formats/onnx/float64/element_types.h"
 #include "core/formats/onnx/float64/float64_ops.h"
 #include "core/formats/onnx/run/stand_ins.h"
 #include "core/formats/onnx/source/bodies.h"
 #include "core/formats/onnx/source/operators.h"
-#include "core/formats/onnx/tensors/float_cast.h"
 #include "core/formats/onnx/tensors/tensor_data.h"
 #include "core/formats/onnx/types/retype.h"
 
@@ -115,51 +117,72 @@ void dropUnread(ModelProto& model, std::shared_ptr<const Weights>& weights) {
   weights = std::move(used);
 }
 
-bool swapsTwoAxes(const NodeProto& node) {
-  const auto* perm = findAttribute(node, "perm");
-  return node.op_type() == "Transpose" && isStandardDomain(node.domain()) &&
-         (perm == nullptr || (perm->ints_size() == 2 && perm->ints(0) == 1));
-}
+// A head that is tied to a table is exported as a product with the table's Transpose, which ONNX Runtime would copy in
+// each run. Gemm reads the table as it stands: such products become Gemm, by the same names.
+class TurnedTables {
+ public:
+  explicit TurnedTables(SessionModel& model) : model_(model), graph_(*model.proto.mutable_graph()) {}
 
-// A head that is tied to a table is exported as a product with its Transpose: a copy of the whole table in each run.
-// It is kept where four of them, in both types of a proof, take a fifth of the memory: a proof in sections is made
-// where memory is short.
-int64_t mostTransposed() {
-  constexpr int64_t kShare = 20;
-  const auto all = memoryLimit() ? memoryLimit() : availableMemory();
-  return all.value_or(0) / kShare;
-}
-
-void transposeWeights(SessionModel& model, MadeTensors& tensors) {
-  const int64_t most = mostTransposed();
-  GraphProto& graph = *model.proto.mutable_graph();
-  std::set<std::string> ports;  // what a caller may give, and gets
-  for (const auto* list : {&graph.input(), &graph.output()}) {
-    for (const auto& port : *list) ports.insert(port.name());
+  void readInPlace() {
+    for (const auto& import : model_.proto.opset_import()) {
+      if (isStandardDomain(import.domain()) && import.version() < kLeastOpset) return;
+    }
+    for (const NodeProto& node : graph_.node()) {
+      if (turnsTable(node, *model_.weights)) tables_.emplace(node.output(0), node.input(0));
+    }
+    if (tables_.empty()) return;
+    eachRead(graph_, [&](const std::string& name) { ++otherReads_[name]; });
+    for (const NodeProto& node : graph_.node()) {
+      if (multiplies(node)) --otherReads_[node.input(1)];
+    }
+    std::erase_if(tables_, [&](const auto& table) { return otherReads_[table.first] != 0; });
+    ::google::protobuf::RepeatedPtrField<NodeProto> nodes;
+    nodes.Swap(graph_.mutable_node());
+    for (NodeProto& node : nodes) {
+      if (multiplies(node)) {
+        writeProduct(node);
+      } else if (node.output_size() == 0 || !tables_.contains(node.output(0))) {
+        graph_.mutable_node()->Add(std::move(node));
+      }
+    }
   }
-  auto weights = std::make_shared<Weights>(*model.weights);
-  keepOnly(*graph.mutable_node(), [&](const NodeProto& node) {
-    if (!swapsTwoAxes(node) || ports.contains(node.input(0)) || ports.contains(node.output(0))) return true;
-    const auto weight = weights->find(node.input(0));
-    if (weight == weights->end() || !isLargeFloat(weight->second.view)) return true;
-    if (graph::byteCount(weight->second.view) > most) return true;
-    graph::TensorView turned = weight->second.view;
-    if (turned.shape.size() != 2) return true;
-    std::swap(turned.shape[0], turned.shape[1]);
-    std::swap(turned.strides[0], turned.strides[1]);
-    const auto made =
-        tensors.get(weight->second.view, MadeForm::Transpose, [&] { return std::optional(denseView(turned)); });
-    TensorProto& tensor = *graph.add_initializer();
-    tensor.set_name(node.output(0));
-    tensor.set_data_type(toOnnxType(made->dtype));
-    tensor.mutable_dims()->Add(made->shape.begin(), made->shape.end());
-    tensor.set_data_location(TensorProto::EXTERNAL);
-    (*weights)[node.output(0)] = {.view = *made, .storedAt = {}, .asOpened = false};
-    return false;
-  });
-  model.weights = std::move(weights);
-  dropUnread(model.proto, model.weights);
-}
+
+ private:
+  static constexpr int64_t kLeastOpset = 15;  // Shape takes `end`, Reshape `allowzero`.
+
+  [[nodiscard]] bool multiplies(const NodeProto& node) const {
+    return node.op_type() == "MatMul" && isStandardDomain(node.domain()) && node.input_size() == 2 &&
+           tables_.contains(node.input(1));
+  }
+
+  NodeProto& add(const char* op, std::initializer_list<std::string> inputs, const std::string& output) {
+    NodeProto& node = *graph_.add_node();
+    node.set_op_type(op);
+    for (const std::string& input : inputs) node.add_input(input);
+    node.add_output(output);
+    return node;
+  }
+
+  // Gemm takes matrices alone: the rows of x, and the axes around them put back behind it.
+  void writeProduct(const NodeProto& product) {
+    using ::ONNX_NAMESPACE::MakeAttribute;
+    const std::string &x = product.input(0), &table = tables_.at(product.input(1));
+    const std::string own = "normlens.turned/" + product.output(0) + "/";
+    *add("Flatten", {x}, own + "rows").add_attribute() = MakeAttribute("axis", int64_t{-1});
+    *add("Gemm", {own + "rows", table}, own + "product").add_attribute() = MakeAttribute("transB", int64_t{1});
+    *add("Shape", {x}, own + "outer").add_attribute() = MakeAttribute("end", int64_t{-1});
+    *add("Constant", {}, own + "width").add_attribute() =
+        MakeAttribute("value_ints", std::vector<int64_t>{model_.weights->at(table).view.shape[0]});
+    *add("Concat", {own + "outer", own + "width"}, own + "shape").add_attribute() = MakeAttribute("axis", int64_t{0});
+    *add("Reshape", {own + "product", own + "shape"}, product.output(0)).add_attribute() =
+        MakeAttribute("allowzero", int64_t{1});
+  }
+
+  SessionModel& model_;
+  GraphProto& graph_;
+  std::map<std::string, std::string> tables_;  // the table that each Transpose reads, by what it makes
+  std::map<std::string, int> otherReads_;      // of what they make, but by products
+};
 
 // A function with an operator that its version does not define makes ONNX Runtime 1.31 crash instead of refusing it.
 bool functionsAreDefined(const ModelProto& model) {
@@ -176,6 +199,16 @@ bool functionsAreDefined(const ModelProto& model) {
 }
 
 }  // namespace
+
+bool turnsTable(const NodeProto& node, const Weights& weights) {
+  if (node.op_type() != "Transpose" || !isStandardDomain(node.domain())) return false;
+  const auto* perm = findAttribute(node, "perm");
+  const auto weight = weights.find(node.input(0));
+  if (weight == weights.end() || (perm != nullptr && (perm->ints_size() != 2 || perm->ints(0) != 1))) return false;
+  const graph::TensorView& table = weight->second.view;
+  const bool hasGemm = table.dtype == graph::DType::Float32 || table.dtype == graph::DType::Float64;
+  return hasGemm && table.shape.size() == 2 && isLargeFloat(table);
+}
 
 void nameNodesByOutputs(SessionModel& model) {
   for (NodeProto& node : *model.proto.mutable_graph()->mutable_node()) {
@@ -222,7 +255,7 @@ Result<SessionModel> makeSessionModel(const OnnxSource& source, const SessionWis
     made.weights = std::make_shared<const Weights>(retypeWeights(*made.weights, bfloat16ToFloat32()));
   }
   if (ownKernels) useOwnKernels(made.proto, source.float64Twin);
-  if (wishes.transposed) transposeWeights(made, *source.made);
+  if (wishes.turnedInPlace) TurnedTables(made).readInPlace();
   if (wishes.taps) {
     dropTaps(made, wishes.tapKnownOnly);
     chainTaps(*made.proto.mutable_graph());

@@ -20,15 +20,18 @@ struct SessionModel {
 };
 
 struct SessionWishes {
-  TapFilter taps;             // empty: no taps
-  bool tapKnownOnly = false;  // only values known to be tensors; else unknown ones too, going by their operators
-  bool ownKernels = false;    // nodes on doubles that ONNX Runtime cannot run go to our kernels; of a twin always
-  bool transposed = false;    // a large weight that a node transposes stands there transposed, not anew in each run
+  TapFilter taps;              // empty: no taps
+  bool tapKnownOnly = false;   // only values known to be tensors; else unknown ones too, going by their operators
+  bool ownKernels = false;     // nodes on doubles that ONNX Runtime cannot run go to our kernels; of a twin always
+  bool turnedInPlace = false;  // products with a table's Transpose read it as it stands, see turnsTable()
 };
 
 // bfloat16 becomes float32; functions are written out, so that the runtime never sees any; see flatten_functions.h for
 // taps. Errors: Unsupported.
 [[nodiscard]] Result<SessionModel> makeSessionModel(const OnnxSource& source, const SessionWishes& wishes);
+
+// Returns whether the node is the Transpose of a large matrix of weights, of a type that Gemm computes in.
+[[nodiscard]] bool turnsTable(const NodeProto& node, const Weights& weights);
 
 // Nodes of the main graph are called by their first output, which is one of Lowered::valuePath: in files their names
 // are often missing or not unique.

@@ -39,17 +39,15 @@ struct StoredAt {
   uint64_t bytes = 0;
 };
 
-enum class MadeForm : uint8_t { Copy, Transpose };
-
-// A source's weights in the other forms that sessions need: each is made once and kept while a session uses it. Thread:
-// any.
-class MadeTensors {
+// Copies of a source's weights that sessions cannot use where they are mapped: each is made once and kept while a
+// session uses it. Thread: any.
+class CopiedWeights {
  public:
   // make: returns a TensorView in memory of its own, or nullopt, which is passed on. `of` stays alive with the result.
   template <class Make>
-  std::optional<graph::TensorView> get(const graph::TensorView& of, MadeForm form, const Make& make) {
+  std::optional<graph::TensorView> get(const graph::TensorView& of, const Make& make) {
     const std::scoped_lock lock(mutex_);
-    Entry& entry = made_[{of.data, form, of.dtype, of.shape}];
+    Entry& entry = copies_[{of.data, of.dtype, of.shape}];
     if (auto owner = entry.owner.lock()) {
       graph::TensorView view = entry.view;
       view.owner = std::move(owner);
@@ -71,7 +69,7 @@ class MadeTensors {
     graph::TensorView view;  // without its owner
   };
   std::mutex mutex_;
-  std::map<std::tuple<const std::byte*, MadeForm, graph::DType, graph::Shape>, Entry> made_;
+  std::map<std::tuple<const std::byte*, graph::DType, graph::Shape>, Entry> copies_;
 };
 
 struct Weight {
@@ -102,7 +100,7 @@ struct OnnxSource {
   std::shared_ptr<const MappedFile> file;  // the opened file; null for a model that was made in memory from nothing
   DataFiles dataFiles;                     // as opened, those of nodes and bodies too
   std::shared_ptr<OpenedContent> content = std::make_shared<OpenedContent>();  // also of what is made of it
-  std::shared_ptr<MadeTensors> made = std::make_shared<MadeTensors>();         // alike
+  std::shared_ptr<CopiedWeights> copied = std::make_shared<CopiedWeights>();   // alike
   std::shared_ptr<fold::PendingWeights> pending;    // edited weights that are not computed yet; null: none
   bool externalData = false;                        // the opened model kept (some) tensors in files of their own
   graph::DType everyFloat = graph::DType::Unknown;  // made by converted(): every floating type is this one

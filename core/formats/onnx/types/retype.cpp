@@ -144,12 +144,14 @@ Retype bfloat16ToFloat32() { return {{TensorProto::BFLOAT16}, TensorProto::FLOAT
 
 void retypeModel(ModelProto& model, const Retype& retype) { Retyper(retype).model(model); }
 
-Weights retypeWeights(const Weights& weights, const Retype& retype) {
+Weights retypeWeights(const Weights& weights, const Retype& retype,
+                      const std::function<void(const graph::TensorView&)>& read) {
   Weights out;
   for (const auto& [name, weight] : weights) {
     Weight& made = out[name] = weight;
     if (!retype.from.contains(toOnnxType(weight.view.dtype))) continue;
     made.view = castFloats(denseView(weight.view), fromOnnxType(retype.to));
+    if (read) read(weight.view);
     made.asOpened = false;
     made.field = TensorProto::kRawDataFieldNumber;
   }

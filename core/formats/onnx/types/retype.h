@@ -2,6 +2,7 @@
 // ONNX Runtime.
 #pragma once
 
+#include <functional>
 #include <set>
 
 #include "core/formats/onnx/source/onnx_source.h"
@@ -25,7 +26,9 @@ struct Retype {
 // Skeletons of weights get the type; their bytes are retypeWeights' work. Idempotent.
 void retypeModel(ModelProto& model, const Retype& retype);
 
-[[nodiscard]] Weights retypeWeights(const Weights& weights, const Retype& retype);
+// Calls read() with each weight that is not needed any more.
+[[nodiscard]] Weights retypeWeights(const Weights& weights, const Retype& retype,
+                                    const std::function<void(const graph::TensorView&)>& read = {});
 
 // Returns whether anything of the type occurs.
 [[nodiscard]] bool mentionsType(const ModelProto& model, int32_t type);

@@ -230,7 +230,14 @@ Result<LoweredModel> converted(const LoweredModel& model, graph::DType dtype) {
     const at::ScalarType to = scalarTypeOf(dtype);
     RewriteRules rules;
     const bool copies = model.program.writesState;
-    rules.memory = [&](const at::Tensor& elements) { return saturated(elements, to, copies); };
+    const auto& archive = model.source.archive;
+    rules.memory = [&](const at::Tensor& elements) {
+      at::Tensor made = saturated(elements, to, copies);
+      // Pages of the file are let go once they are read; but for those that hold what a run has left there.
+      const auto* read = static_cast<const std::byte*>(elements.const_data_ptr());
+      if (archive && !copies) archive->sharedFile()->letGo({read, elements.nbytes()});
+      return made;
+    };
     rules.code = [to](torch::jit::Graph& graph) { Retyper(to).block(*graph.block()); };
     rules.copyOthers = copies;
     ModuleSource source = model.source.with(rewriteTensors(model.source.module, rules));
