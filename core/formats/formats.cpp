@@ -113,6 +113,8 @@ void loadRuntimes() {
   for (const Format& format : kFormats) static_cast<void>(format.runtimeVersion());
 }
 
+void loadTorch() { torchscript::loadLibrary(); }
+
 bool suffixFits(const std::filesystem::path& model, const std::filesystem::path& out) {
   if (model.extension() == out.extension()) return true;
   if (!out.has_extension()) return false;  // no row has that, and each is filled up with empty ones

@@ -35,4 +35,8 @@ struct FormatInfo {
 // Loads the runtimes that must be found before a process is confined, and finds what versions they are.
 void loadRuntimes();
 
+// Loads what reads and runs models of torch, which takes a quarter of a second, before the first one is opened. Where
+// it cannot be loaded, opening one says why.
+void loadTorch();
+
 }  // namespace normlens::formats

@@ -88,6 +88,12 @@ class Programs(unittest.TestCase):
         with self.assertRaisesRegex(normlens.EngineDied, "ended with code 7 while it was asked to initialize"):
             Client(self.program)
 
+    def test_one_that_gets_ready_is_not_waited_for(self):
+        self.program.write_text('#!/bin/sh\ntest "$1 $2" = "serve --torch-first" && read line && exit 7\n')
+        with Client(self.program, torch_first=True) as client:
+            with self.assertRaisesRegex(normlens.EngineDied, "ended with code 7 while it was asked to initialize"):
+                client.info
+
     def test_what_it_said_last_is_told(self):
         self.program.write_text("#!/bin/sh\necho one >&2; echo two >&2\nexit 7\n")
         with self.assertRaisesRegex(normlens.EngineDied, "it said: two$"):

@@ -96,6 +96,7 @@ std::optional<protocol::Answered> takeMark(std::string_view& body) {
 
 int serveWorker(int requests, int replies, const Journal& journal, confine::Confinement level) {
   JournalThenClient stream(requests, replies, journal);
+  if (journal.torchFirst) service::loadTorch();
   service::Service service;
   service.setRules({journal.notRun, {.strict = level == confine::Confinement::None, .model = {}, .isBeside = false}});
   const auto log = [](std::string_view line) {

@@ -23,7 +23,8 @@ namespace normlens::engine {
 // Their replies go nowhere.
 struct Journal {
   std::vector<std::string> requests;
-  Error notRun;  // why the model must not be run; no message: it may
+  Error notRun;             // why the model must not be run; no message: it may
+  bool torchFirst = false;  // LibTorch is loaded before the first request comes
 };
 
 // Blocks until the requests end; marks the watch page as ready once the journal is done. Returns the process's status.

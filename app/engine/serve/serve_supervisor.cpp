@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <iterator>
+#include <memory>
 #include <string_view>
 
 #include "app/engine/verbs.h"
@@ -117,7 +118,8 @@ std::string ClientState::changedFile() const {
 }
 
 Journal ClientState::journal(Error notRun) const {
-  Journal journal{{}, std::move(notRun)};
+  Journal journal;
+  journal.notRun = std::move(notRun);
   for (const auto& [at, step] : steps_) journal.requests.push_back(step.body);
   return journal;
 }
@@ -253,8 +255,8 @@ void grantFilesOf(std::string_view method, const nlohmann::json& params, confine
 
 void logServe(const std::string& line) { std::fprintf(stderr, "normlens-engine: %s\n", printable(line).c_str()); }
 
-Exit ServeSupervisor::run() {
-  if (!startWorker({}, {})) return Exit::Unreadable;
+Exit ServeSupervisor::run(bool torchFirst) {
+  if (!startWorker({{}, {}, torchFirst}, {})) return Exit::Unreadable;
   while (!done()) {
     wait();
     if (signals_.next()) return Exit::NotDone;
@@ -426,12 +428,14 @@ void ServeSupervisor::answer(int64_t id, const Error& error) {
 
 void ServeSupervisor::answerPing(int64_t id) { say(protocol::resultBody(id, nullptr)); }
 
-Declared declareServe(CLI::App&, const confine::Limits& limits) {
-  return {{}, {}, [&limits](Console& console) {
+Declared declareServe(CLI::App& app, const confine::Limits& limits) {
+  const auto torchFirst = std::make_shared<bool>(false);
+  app.add_flag("--torch-first", *torchFirst, "Load LibTorch before the first request: a model of torch will be opened");
+  return {{}, {}, [&limits, torchFirst](Console& console) {
             std::signal(SIGPIPE, SIG_IGN);
             const int frames = console.ownStdout();  // carries frames only
             if (frames < 0) return console.fail(Error{ErrorCode::Internal, "stdout cannot be used for frames", {}});
-            return ServeSupervisor(frames, limits).run();
+            return ServeSupervisor(frames, limits).run(*torchFirst);
           }};
 }
 

@@ -60,8 +60,8 @@ class ServeSupervisor {
  public:
   // replies: what the client reads. usual: limits for an `open` that sets none.
   ServeSupervisor(int replies, const confine::Limits& usual) : client_(replies), usual_(usual), limits_(usual) {}
-  // Runs until the client is gone or requests the end.
-  [[nodiscard]] Exit run();
+  // Runs until the client is gone or requests the end. torchFirst: see Journal, for the first worker.
+  [[nodiscard]] Exit run(bool torchFirst);
 
  private:
   using Clock = std::chrono::steady_clock;

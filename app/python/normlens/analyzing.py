@@ -10,7 +10,7 @@ import sys
 import tempfile
 from typing import TYPE_CHECKING, Any, Iterator, List, Mapping, Optional, Tuple, Union
 
-from normlens.engine.client import Progress
+from normlens.engine.client import Client, Progress
 from normlens.engine.program import Path, find_engine
 from normlens.engine.session import Json, Session
 from normlens.errors import EngineError
@@ -97,9 +97,10 @@ def opened(
     with contextlib.ExitStack() as stack:
         for fixed in (False, True):
             stack.close()
+            client = stack.enter_context(Client(program, progress, torch_first=True))  # which gets ready meanwhile
             path, branch = stack.enter_context(exported(module_or_path, inputs, training, fixed))
             try:
-                session = stack.enter_context(Session(path, None, program, progress, time_limit))
+                session = stack.enter_context(Session(path, None, program, progress, time_limit, client))
                 analysis = session.analyze()
             except EngineError:
                 if fixed:

@@ -60,6 +60,8 @@ Result<protocol::GpuCheck> checkGpu() {
 
 void loadRuntimes() { formats::loadRuntimes(); }
 
+void loadTorch() { formats::loadTorch(); }
+
 Result<std::vector<std::string>> executionProviders() {
   for (auto& format : formats::formats()) {
     if (format.name != "ONNX") continue;

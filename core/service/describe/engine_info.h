@@ -16,7 +16,8 @@ namespace normlens::service {
 // See formats::checkGpu.
 [[nodiscard]] Result<protocol::GpuCheck> checkGpu();
 
-// See formats::loadRuntimes.
+// See formats::loadRuntimes and formats::loadTorch.
 void loadRuntimes();
+void loadTorch();
 
 }  // namespace normlens::service

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import subprocess
 import tempfile
 from typing import Any, Callable, Mapping, Optional
@@ -26,15 +27,16 @@ Progress = Callable[[str, float], None]  # stage, fraction done (negative: unkno
 class Client:
     """A context manager; the process ends with it. One request at a time, of one thread."""
 
-    def __init__(self, engine: Optional[Path] = None, progress: Optional[Progress] = None) -> None:
-        """Raises EngineNotFound, EngineDied, EngineError (another version of the protocol)."""
+    def __init__(self, engine: Optional[Path] = None, progress: Optional[Progress] = None, torch_first: bool = False) -> None:
+        """torch_first: the engine loads LibTorch at once, and who asks for `info` waits for it. Raises EngineNotFound, EngineDied,
+        EngineError (another version of the protocol)."""
         self.program = find_engine(engine)
         self._progress = progress
         self._last_id = 0
         self._errors = tempfile.TemporaryFile()
         try:
             self._process = subprocess.Popen(
-                [self.program, "serve"],
+                [self.program, "serve", *(["--torch-first"] if torch_first else [])],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=self._errors,
@@ -43,11 +45,18 @@ class Client:
         except OSError as error:
             self._errors.close()
             raise EngineDied(f"the engine {self.program} could not be started: {error.strerror}") from error
+        if torch_first:
+            return
         try:
-            self.info = self.request("initialize", protocol=PROTOCOL, client="normlens for Python")
+            self.info  # is asked for
         except BaseException:
             self.close()
             raise
+
+    @functools.cached_property
+    def info(self) -> Any:
+        """EngineInfo; first of all requests. Raises EngineError (another version of the protocol), EngineDied."""
+        return self.request("initialize", protocol=PROTOCOL, client="normlens for Python")
 
     @property
     def pid(self) -> int:

@@ -17,7 +17,7 @@ class Session:
     """A context manager over one opened model file.
 
     info: ModelInfo, with the graph. inputs: a .npz file, or None for those that the file brings or the engine guesses.
-    time_limit: seconds that a run may take; 0: the engine's own limits.
+    time_limit: seconds that a run may take; 0: the engine's own limits. client: the engine, where it runs already.
     Raises EngineNotFound, EngineDied, EngineError; these the methods raise too.
     """
 
@@ -28,21 +28,18 @@ class Session:
         engine: Optional[Path] = None,
         progress: Optional[Progress] = None,
         time_limit: float = 0,
+        client: Optional[Client] = None,
     ) -> None:
         self.path = pathlib.Path(path).absolute()
         self.inputs = pathlib.Path(inputs).absolute() if inputs is not None else None
-        self._client = Client(engine, progress)
+        self._client = client or Client(engine, progress)
         try:
+            self.version = str(self._client.info["version"])  # the engine's own
             given = str(self.inputs) if self.inputs is not None else ""
             self.info: Json = self._client.request("open", path=str(self.path), inputs=given, time_limit=time_limit)
         except BaseException:
             self._client.close()
             raise
-
-    @property
-    def version(self) -> str:
-        """The engine's own."""
-        return str(self._client.info["version"])
 
     @property
     def graph(self) -> Json:

@@ -15,6 +15,8 @@ Result<std::unique_ptr<Model>> openByLibrary(const std::filesystem::path& path, 
   return openByDoor(kLibraryDoor, path, task, choice);
 }
 
+void loadLibrary() { static_cast<void>(symbolOfOwnLibrary(kTorchScriptLibrary, kLibraryDoor)); }
+
 Result<GpuCheck> checkGpuByLibrary() {
   ASSIGN_OR_RETURN(const auto symbol, symbolOfOwnLibrary(kTorchScriptLibrary, kGpuDoor));
   return reinterpret_cast<const GpuDoor* (*)()>(symbol)()->check();

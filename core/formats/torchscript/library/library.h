@@ -22,6 +22,9 @@ inline constexpr const char* kLibraryDoor = "normlensTorchScript";
 [[nodiscard]] Result<std::unique_ptr<Model>> openByDoor(const char* door, const std::filesystem::path& path,
                                                         const Task& task, const OpenChoice& choice);
 
+// Loads the library, where it can be.
+void loadLibrary();
+
 // Checks a GPU: the library exports it under the name kGpuDoor.
 struct GpuDoor {
   GpuCheck (*check)();
