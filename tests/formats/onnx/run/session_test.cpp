@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstring>
+#include <string>
 
 #include "core/run/tensors.h"
 #include "tests/formats/onnx/run/session_fixture.h"
@@ -126,6 +128,55 @@ TEST(Session, ATableIsReadAsItStandsByProductsWithItsTranspose) {
   const auto y = valuesOf(seen.outputs, 0), z = valuesOf(seen.outputs, 1);
   ASSERT_EQ(y.size(), 160U);
   for (size_t i = 0; i < y.size(); ++i) EXPECT_NEAR(y[i], z[i], 1e-12);
+}
+
+TEST(Session, AProductWithATablesTransposeHasTheShapeAndNumbersOfAnyOther) {
+  ModelProto proto = modelFromText(R"(<ir_version: 8, opset_import: ["" : 17]>
+    agraph (float[] x) => (float[] y, float[] z) {
+      turned = Transpose<perm = [1, 0]>(w)
+      y = MatMul(x, turned)
+      copied = Identity(copy)
+      z = MatMul(x, copied)
+    })");
+  addTensor(proto, "w", {160, 128}, 5);
+  addTensor(proto, "copy", {128, 160}, 5);
+  const auto* w = reinterpret_cast<const float*>(proto.graph().initializer(0).raw_data().data());
+  std::string turned(proto.graph().initializer(0).raw_data().size(), 0);
+  for (size_t i = 0; i < 160 * 128; ++i) std::memcpy(&turned[(i % 128 * 160 + i / 128) * 4], &w[i], 4);
+  proto.mutable_graph()->mutable_initializer(1)->set_raw_data(turned);
+  const auto model = modelOf(proto);
+  for (const graph::Shape& shape :
+       {graph::Shape{128}, {1, 128}, {5, 128}, {2, 3, 128}, {2, 0, 128}, {0, 128}, {3, 1, 2, 128}}) {
+    const auto count = static_cast<size_t>(*graph::elementCount(shape));
+    std::vector<double> numbers;
+    for (size_t i = 0; i < count; ++i) numbers.push_back(std::sin(static_cast<double>(i)));
+    const auto outputs = must(model->run({floats("x", shape, numbers)}, {}));
+    EXPECT_EQ(outputs[0].view.shape, outputs[1].view.shape);
+    const auto y = valuesOf(outputs, 0), z = valuesOf(outputs, 1);
+    ASSERT_EQ(y.size(), z.size());
+    for (size_t i = 0; i < y.size(); ++i) EXPECT_NEAR(y[i], z[i], 1e-4);
+  }
+  EXPECT_FALSE(model->run({floats("x", {1, 256}, std::vector<double>(256, 0.5))}, {}));
+}
+
+TEST(Session, ATablesTransposeThatOthersReadIsMade) {
+  ModelProto proto = modelFromText(R"(<ir_version: 8, opset_import: ["" : 17]>
+    agraph (float[n, 128] x) => (float[n, 160] y, float[128, 160] u) {
+      turned = Transpose(w)
+      y = MatMul(x, turned)
+      u = Neg(turned)
+    })");
+  addTensor(proto, "w", {160, 128}, 5);
+  const auto opsIn = [](const ModelProto& read) {
+    return opsOf(must(makeSessionModel(sourceOf(read, 64), {.taps = {}, .turnedInPlace = true})).proto.graph());
+  };
+  EXPECT_EQ(opsIn(proto), "Transpose,MatMul,Neg");
+  proto.mutable_opset_import(0)->set_version(14);  // Shape has no `end` there.
+  proto.mutable_graph()->mutable_node()->RemoveLast();
+  proto.mutable_graph()->mutable_output()->RemoveLast();
+  EXPECT_EQ(opsIn(proto), "Transpose,MatMul");
+  proto.mutable_opset_import(0)->set_version(15);
+  EXPECT_EQ(opsIn(proto), "Flatten,Gemm,Shape,Constant,Concat,Reshape");
 }
 
 TEST(Session, AnOutputThatIsAnInputOutlivesTheRun) {
