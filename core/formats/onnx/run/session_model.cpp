@@ -141,7 +141,7 @@ class TurnedTables {
     for (NodeProto& node : nodes) {
       if (multiplies(node)) {
         writeProduct(node);
-      } else if (node.output_size() == 0 || !tables_.contains(node.output(0))) {
+      } else if (node.output_size() != 1 || !tables_.contains(node.output(0))) {
         graph_.mutable_node()->Add(std::move(node));
       }
     }
@@ -152,7 +152,7 @@ class TurnedTables {
 
   [[nodiscard]] bool multiplies(const NodeProto& node) const {
     return node.op_type() == "MatMul" && isStandardDomain(node.domain()) && node.input_size() == 2 &&
-           tables_.contains(node.input(1));
+           node.output_size() == 1 && tables_.contains(node.input(1));
   }
 
   NodeProto& add(const char* op, std::initializer_list<std::string> inputs, const std::string& output) {
@@ -201,7 +201,8 @@ bool functionsAreDefined(const ModelProto& model) {
 }  // namespace
 
 bool turnsTable(const NodeProto& node, const Weights& weights) {
-  if (node.op_type() != "Transpose" || !isStandardDomain(node.domain())) return false;
+  const bool transposes = node.op_type() == "Transpose" && isStandardDomain(node.domain());
+  if (!transposes || node.input_size() != 1 || node.output_size() != 1) return false;
   const auto* perm = findAttribute(node, "perm");
   const auto weight = weights.find(node.input(0));
   if (weight == weights.end() || (perm != nullptr && (perm->ints_size() != 2 || perm->ints(0) != 1))) return false;
