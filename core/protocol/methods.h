@@ -6,6 +6,7 @@
 
 #include "core/protocol/bench_messages.h"
 #include "core/protocol/difference_messages.h"
+#include "core/protocol/file_messages.h"
 #include "core/protocol/lab_messages.h"
 #include "core/protocol/lesson_messages.h"
 #include "core/protocol/messages.h"
@@ -64,6 +65,9 @@ inline constexpr Method<ReportParams, Report> kReport{"report"};
 inline constexpr Method<StreamParams, StreamReport> kStreams{"streams"};
 inline constexpr Method<NarrowParams, NarrowResult> kNarrow{"narrow"};
 inline constexpr Method<LabParams, lab::RunResult> kLab{"lab"};
+inline constexpr Method<ListFolderParams, FolderList> kListFolder{"list_folder"};  // these at once, whatever runs
+inline constexpr Method<SendChunkParams, SentSoFar> kSendChunk{"send_chunk"};
+inline constexpr Method<FetchChunkParams, FetchedChunk> kFetchChunk{"fetch_chunk"};
 inline constexpr Method<NoParams, void> kPing{"ping"};  // at once, whatever runs
 inline constexpr Method<NoParams, void> kShutdown{"shutdown"};
 

@@ -305,6 +305,9 @@ TEST_F(Serve, OutlivesEveryWrongRequest) {
       {methods::kTensorStats, {{"value", -7}}},
       {methods::kSaveTensor, {{"value", 0}, {"path", "/tmp/never_written.npy"}}},
       {methods::kSetInputs, {{"specs", {"nonsense"}}}},
+      {methods::kListFolder, {{"path", "no/whole/path"}}},
+      {methods::kSendChunk, {{"folder", ".."}, {"name", "../model.pt"}, {"bytes", 1}}},
+      {methods::kFetchChunk, {{"path", "/etc/passwd"}}},
       {"no_such_method", nullptr},
   };
   for (const auto& [method, params] : rows) {

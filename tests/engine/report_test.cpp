@@ -8,6 +8,7 @@
 #include "app/engine/verbs/report/document.h"
 #include "app/engine/verbs/report/figures.h"
 #include "app/engine/verbs/report/last_fold.h"
+#include "core/base/bytes/base64.h"
 #include "tests/support/must.h"
 
 namespace normlens::engine::report {
@@ -454,14 +455,6 @@ TEST(ReportOfLastFold, TellsTheFoldThatWasMade) {
   EXPECT_TRUE(has(reportOfLastFold(service, params, Task{})->text, "# Fold report: gpt2.pt"));
   params.graph->pictures.front().svg = "<svg><script/></svg>";
   EXPECT_FALSE(reportOfLastFold(service, params, Task{}));
-}
-
-TEST(Report, Base64IsThatOfTheStandard) {
-  EXPECT_EQ(base64(""), "");
-  EXPECT_EQ(base64("f"), "Zg==");
-  EXPECT_EQ(base64("fo"), "Zm8=");
-  EXPECT_EQ(base64("foo"), "Zm9v");
-  EXPECT_EQ(base64("\xff\xfe\xfd\xfc"), "//79/A==");
 }
 
 TEST(Figures, StayInsideTheirFrameWhateverTheNumbers) {

@@ -5,6 +5,7 @@
 
 #include "core/protocol/bench_messages.h"
 #include "core/protocol/difference_messages.h"
+#include "core/protocol/file_messages.h"
 #include "core/protocol/lab_messages.h"
 #include "core/protocol/lesson_messages.h"
 #include "core/protocol/probe_messages.h"
@@ -27,7 +28,7 @@ using AllMessages = ::testing::Types<
     RandomAngles, SwapError, AngleCounts, ProbeRow, ProbeResult, ProbeSwapsParams, ProbeSwap, ProbeSwaps, ReportPicture,
     ReportColor, ReportPlace, ReportGraph, ReportParams, Report, PartialCenteringParams, PartialCentering,
     CenteringCutParams, CutValue, CutNorm, CutPoint, CenteringCut, LabParams, LabUpdate, LabControl, StreamParams,
-    StreamInfo, StreamFigures, StreamReport, NarrowParams, NarrowResult, lab::RunSettings, lab::RunRecord,
-    lab::RunResult>;
+    StreamInfo, StreamFigures, StreamReport, NarrowParams, NarrowResult, ListFolderParams, FolderEntry, FolderList,
+    SendChunkParams, SentSoFar, FetchChunkParams, FetchedChunk, lab::RunSettings, lab::RunRecord, lab::RunResult>;
 
 }  // namespace normlens::protocol

@@ -353,6 +353,7 @@ void ServeSupervisor::receive(std::string body) {
   auto message = protocol::parseMessage(body);
   if (message && message->method == methods::kCancel) return cancel(message->params);
   if (!message || !message->isRequest()) return current_->send(body);  // the worker reports what is wrong with it
+  if (const auto reply = files_.answer(*message->id, message->method, message->params)) return say(*reply);
   Pending request{*message->id, std::move(message->method), std::move(body), std::move(message->params), {}};
   if (request.method == methods::kPing) {  // never behind others
     return current_->ready() ? hand(*current_, std::move(request)) : answerPing(request.id);

@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "app/engine/console.h"
+#include "app/engine/serve/exchanged_files.h"
 #include "app/engine/serve/serve_side.h"
 #include "app/engine/stop_signals.h"
 #include "core/confine/doorkeeper.h"
@@ -103,6 +104,7 @@ class ServeSupervisor {
   confine::Limits limits_;  // as the last `open` set them
   StopSignals signals_;
   protocol::FrameDecoder heard_;
+  ExchangedFiles files_;
   std::string outgoing_;
   size_t told_ = 0;          // bytes of it
   std::list<Pending> held_;  // not handed to a worker yet

@@ -1,13 +1,13 @@
 #include "core/formats/file/file_hash.h"
 
 #include <openssl/evp.h>
-#define XXH_INLINE_ALL
-#include <xxhash.h>
 
 #include <algorithm>
 #include <array>
 #include <memory>
 #include <vector>
+
+#include "core/base/bytes/running_hash.h"
 
 namespace normlens::formats {
 namespace {
@@ -43,21 +43,6 @@ class Sha256 {
   bool good_;
 };
 
-class Xxh3 {
- public:
-  Xxh3() : state_(XXH3_createState(), XXH3_freeState) { XXH3_128bits_reset(state_.get()); }
-
-  void add(std::span<const std::byte> bytes) { XXH3_128bits_update(state_.get(), bytes.data(), bytes.size()); }
-  std::string hex() {
-    XXH128_canonical_t digest;
-    XXH128_canonicalFromHash(&digest, XXH3_128bits_digest(state_.get()));
-    return hexOf(digest.digest);
-  }
-
- private:
-  std::unique_ptr<XXH3_state_t, XXH_errorcode (*)(XXH3_state_t*)> state_;
-};
-
 // Returns false where the file cannot be read any more, or goOn ended it.
 template <class Hash>
 bool addFile(Hash& hash, const MappedFile& file, const std::function<bool()>& goOn) {
@@ -89,12 +74,12 @@ std::string sha256Hex(std::span<const std::byte> bytes) {
 
 std::string hashHex(HashKind kind, std::span<const std::shared_ptr<const MappedFile>> files,
                     const std::function<bool()>& goOn) {
-  return kind == HashKind::Xxh3 ? hexOfFiles<Xxh3>(files, goOn) : hexOfFiles<Sha256>(files, goOn);
+  return kind == HashKind::Xxh3 ? hexOfFiles<RunningHash>(files, goOn) : hexOfFiles<Sha256>(files, goOn);
 }
 
 std::string hashHex(HashKind kind, const MappedFile& file, const std::function<bool()>& goOn) {
   const std::array files{&file};
-  return kind == HashKind::Xxh3 ? hexOfFiles<Xxh3>(files, goOn) : hexOfFiles<Sha256>(files, goOn);
+  return kind == HashKind::Xxh3 ? hexOfFiles<RunningHash>(files, goOn) : hexOfFiles<Sha256>(files, goOn);
 }
 
 }  // namespace normlens::formats

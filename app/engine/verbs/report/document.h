@@ -100,7 +100,5 @@ struct Document {
 [[nodiscard]] std::string escaped(std::string_view text);
 // Text in which no sign means anything to Markdown or to the HTML that it may hold.
 [[nodiscard]] std::string markdownText(std::string_view text);
-// Bytes as text for a data link (RFC 4648, section 4).
-[[nodiscard]] std::string base64(std::string_view bytes);
 
 }  // namespace normlens::engine::report

@@ -1,0 +1,30 @@
+#include "core/base/bytes/running_hash.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+namespace normlens {
+
+struct RunningHash::State {
+  XXH3_state_t own;
+};
+
+RunningHash::RunningHash() : state_(std::make_shared<State>()) { XXH3_128bits_reset(&state_->own); }
+
+void RunningHash::add(std::span<const std::byte> bytes) {
+  XXH3_128bits_update(&state_->own, bytes.data(), bytes.size());
+}
+
+std::string RunningHash::hex() const {
+  constexpr char kHex[] = "0123456789abcdef";
+  XXH128_canonical_t digest;
+  XXH128_canonicalFromHash(&digest, XXH3_128bits_digest(&state_->own));
+  std::string text;
+  for (const unsigned char byte : digest.digest) {
+    text += kHex[byte >> 4];
+    text += kHex[byte & 15];
+  }
+  return text;
+}
+
+}  // namespace normlens
