@@ -4,6 +4,7 @@
 #include <QFile>
 #include <QFileInfo>
 
+#include "ui/client/placed_file.h"
 #include "ui/session/on_worker.h"
 #include "ui/session/session.h"
 #include "ui/words/format.h"
@@ -150,7 +151,7 @@ void ProjectKeeper::start(Opening opening) {
   opening_.reset();
   missing_.reset();
   const Project wanted = opening.project;
-  if (!QFileInfo(wanted.model.path).isFile()) {
+  if (!QFileInfo(wanted.model.path).isFile() && machineOf(wanted.model.path).isEmpty()) {
     missing_ = std::move(opening);
     Q_EMIT modelMissing(wanted.model.path);
     return;

@@ -1,11 +1,14 @@
 #include "ui/session/session.h"
 
+#include <QFileInfo>
 #include <algorithm>
 #include <utility>
 
 #include "core/protocol/bench_messages.h"
 #include "core/protocol/methods.h"
+#include "ui/client/placed_file.h"
 #include "ui/session/difference_run.h"
+#include "ui/session/files/file_courier.h"
 #include "ui/session/forced_errors.h"
 #include "ui/session/norm_costs.h"
 #include "ui/session/plan_preview.h"
@@ -24,6 +27,7 @@ namespace methods = protocol::methods;
 Session::Session(EngineClient* engine, QObject* parent)
     : QObject(parent),
       engine_(engine),
+      courier_(new FileCourier(engine, this)),
       choices_(new PlanChoices(this)),
       preview_(new PlanPreview(this)),
       measurements_(new Measurements(this)),
@@ -43,20 +47,24 @@ Session::Session(EngineClient* engine, QObject* parent)
       jobQuestion_(engine, this),
       confirmationQuestion_(engine, this) {
   connect(choices_, &PlanChoices::changed, this, &Session::planChosen);
-  connect(engine_, &EngineClient::progressed, this, [this](qint64 id, const QString& stage, double fraction) {
-    if (confirmationQuestion_.is(id)) {
-      confirmation_.stage = stage;
-      confirmation_.fraction = fraction;
-      Q_EMIT jobChanged();
-      return;
-    }
-    if (!jobQuestion_.is(id)) return;
+  const auto progressed = [this](const QString& stage, double fraction) {
     job_.stage = stage;
     job_.fraction = fraction;
     remaining_.report(stage, fraction, clock_.elapsed());
     job_.remainingMs = remaining_.milliseconds();
     Q_EMIT jobChanged();
-  });
+  };
+  connect(courier_, &FileCourier::progressed, this, progressed);
+  connect(engine_, &EngineClient::progressed, this,
+          [this, progressed](qint64 id, const QString& stage, double fraction) {
+            if (confirmationQuestion_.is(id)) {
+              confirmation_.stage = stage;
+              confirmation_.fraction = fraction;
+              Q_EMIT jobChanged();
+              return;
+            }
+            if (jobQuestion_.is(id)) progressed(stage, fraction);
+          });
   connect(engine_, &EngineClient::measured, this, [this](const protocol::BenchUpdate& update) {
     if (jobQuestion_.is(update.id) && job_.kind == JobKind::Measuring) measurements_->add(update);
   });
@@ -82,25 +90,29 @@ void Session::runJob(JobKind kind, const protocol::Method<Params, T>& method,
                      const std::type_identity_t<Params>& params,
                      const std::type_identity_t<std::function<void(T&)>>& done, const Failed& failed) {
   startJob(kind);
-  jobQuestion_.ask(method, params, [this, kind, done, failed](Reply<T>& reply) {
+  jobQuestion_.ask(method, params, [this, done, failed](Reply<T>& reply) {
     const Job ended = job_;
     endJob();
-    if (reply) return done(*reply);
-    if (reply.error().engineDied) {  // reported once, by engineLost
-      if (kind == JobKind::Measuring) failed(reply.error());
-      return;
-    }
-    if (reply.error().cancelled()) {
-      Q_EMIT stopped(ended);
-    } else {
-      Q_EMIT problem(asSentence(reply.error().message), asSentence(reply.error().hint));
-    }
-    if (failed) failed(reply.error());
+    reply ? done(*reply) : jobFailed(ended, reply.error(), failed);
   });
+}
+
+void Session::jobFailed(const Job& ended, const EngineError& error, const Failed& failed) {
+  if (error.engineDied && ended.kind != JobKind::Measuring) return;  // reported once, by engineLost
+  if (error.engineDied) return failed(error);
+  if (error.cancelled()) {
+    Q_EMIT stopped(ended);
+  } else {
+    QString message = error.message;
+    if (!shownAs_.first.isEmpty()) message.replace(shownAs_.first, shownAs_.second);
+    Q_EMIT problem(asSentence(message), asSentence(error.hint));
+  }
+  if (failed) failed(error);
 }
 
 void Session::startJob(JobKind kind) {
   jobQuestion_.drop();
+  courier_->drop();
   if (job_.kind == JobKind::Measuring) measurements_->end(std::nullopt);
   job_ = {kind, {}, -1, -1};
   clock_.start();
@@ -111,12 +123,13 @@ void Session::startJob(JobKind kind) {
 void Session::endJob() {
   if (!busy()) return;
   jobQuestion_.drop();
+  courier_->drop();
   job_ = {};
   Q_EMIT jobChanged();
 }
 
 void Session::cancel() {
-  if (busy()) return jobQuestion_.stop();
+  if (busy()) return courier_->running() ? courier_->stop() : jobQuestion_.stop();
   if (confirmationQuestion_.pending()) return confirmationQuestion_.stop();
   const Job besides = running();
   for (const auto& [run, kind] : beside_) {
@@ -126,15 +139,6 @@ void Session::cancel() {
   }
 }
 
-Job Session::running() const {
-  if (busy()) return job_;
-  if (confirmation_.kind != JobKind::None) return confirmation_;
-  for (const auto& [run, kind] : beside_) {
-    if (run->running()) return {kind, run->stage(), run->fraction(), -1};
-  }
-  return {};
-}
-
 void Session::startOpening(const QString& path, const QString& model) {
   if (engine_->state() == EngineClient::State::Stopped || engine_->state() == EngineClient::State::Dead) {
     engine_->start();
@@ -142,15 +146,34 @@ void Session::startOpening(const QString& path, const QString& model) {
   }
   // An analysis that is cut short may leave the engine with the old inputs or with the new ones.
   const bool served = std::exchange(opening_.served, false) && job_.kind != JobKind::Analyzing;
+  // An engine that was stopped may have opened it all the same.
+  const Failed failed = [this, served](const EngineError& error) { notOpened(served && !error.cancelled()); };
+  const QString machine = machineOf(path), host = engine_->host();
+  if (!machine.isEmpty() && machine != host) {
+    startJob(JobKind::Opening);
+    Q_EMIT problem(tr("%1 is on %2.").arg(path, machine),
+                   tr("Choose that connection in Preferences, and open it again."));
+    endJob();
+    return notOpened(served);
+  }
+  if (!machine.isEmpty() || host.isEmpty()) return openThere(path, pathThere(path), model, failed);
+  startJob(JobKind::Opening);
+  courier_->send(path, [this, path, model, failed](const Reply<QString>& there) {
+    const Job ended = job_;
+    endJob();
+    there ? openThere(path, *there, model, failed) : jobFailed(ended, there.error(), failed);
+  });
+}
+
+void Session::openThere(const QString& path, const QString& there, const QString& model, const Failed& failed) {
+  shownAs_ = {there, path};
   protocol::OpenParams params;
-  params.path = path.toStdString();
+  params.path = there.toStdString();
   params.model = model.toStdString();
   params.time_limit = limitSeconds_;
   params.memory_limit = limitBytes_;
   runJob(
-      JobKind::Opening, methods::kOpen, params, [this](protocol::ModelInfo& info) { opened(std::move(info)); },
-      // An engine that was stopped may have opened it all the same.
-      [this, served](const EngineError& error) { notOpened(served && !error.cancelled()); });
+      JobKind::Opening, methods::kOpen, params, [this](protocol::ModelInfo& info) { opened(std::move(info)); }, failed);
 }
 
 void Session::analyze() {
@@ -271,6 +294,7 @@ void Session::requestPlan() {
     Q_EMIT planChanged();
     restoreProject();
     foldAgain();
+    fetchWritten();
     confirm();
   });
   requestOffer();
@@ -357,6 +381,7 @@ void Session::foldAgain() {
         foldServed_ = fold_ && sameEdits(result.plan, fold_->plan);
         if (!foldServed_) voidProof();
         writeNext();
+        fetchWritten();
       },
       // Stopped once more, it is left until Fold is pressed: showProofOfPlan() has it.
       [this](const EngineError& error) { toWrite_ ? notFolded(error.cancelled()) : voidProof(); });
@@ -393,6 +418,9 @@ void Session::open(const QString& path, const QString& model) { ask({path, model
 void Session::openProject(const Project& project) { ask({project.model.path, project.model.name, project}); }
 
 void Session::ask(Opening::Wanted wanted) {
+  // A whole path that is none of this machine is the engine's.
+  const bool there = wanted.path.startsWith(u'/') && !QFileInfo::exists(wanted.path);
+  if (there) wanted.path = placedOn(engine_->host(), wanted.path);
   const QString path = wanted.path, model = wanted.model;
   dropNext();
   opening_.recovering = false;
@@ -434,6 +462,7 @@ void Session::takeNext() {
 
 void Session::startOver(const QString& path) {
   dropExport();
+  toFetch_.reset();
   if (model_) Q_EMIT leaving();
   path_ = path;
   opening_.restoring.reset();
@@ -559,41 +588,10 @@ void Session::analyzed(protocol::Analysis&& analysis) {
   requestPlan();
 }
 
-// A fold that was proved with other inputs is taken back, as the user might: to do it again is to prove it with these.
-void Session::dropProofsOfOtherInputs() {
-  if (proofs_.empty() || proofs_.areOf(inputs_)) return;
-  voidProof();
-  proofs_.clear();
-  if (choices_->folded()) choices_->undoStack()->undo();
-}
-
-// Its plan is there: what remains is what was measured, and the selection.
-void Session::restoreProject() {
-  if (!opening_.restoring) return;
-  const Project project = std::move(*opening_.restoring);
-  opening_.restoring.reset();
-  measurements_->restore(project);
-  const int norm = project.view.norm.isEmpty() ? -1 : normNamed(project.view.norm);
-  if (norm >= 0) selection_->selectNorm(norm);
-  Q_EMIT projectRestored(project);
-}
-
-void Session::setDigits(int digits) {
-  if (digits == digits_) return;
-  digits_ = digits;
-  Q_EMIT digitsChanged();
-}
-
 // ---- the jobs that write a file
 
 void Session::exportTo(const QString& path, bool force) {
   if (fold_) write(path, {}, force);
-}
-
-const protocol::FoldResult* Session::foldWith(const std::string& norm) {
-  if (norm == flavour_) return fold_ ? &*fold_ : nullptr;
-  const Proof* known = choices_->folded() && plan() ? proofs_.of(choices_->params(), norm) : nullptr;
-  return known != nullptr && sameEdits(known->result.plan, *plan()) ? &known->result : nullptr;
 }
 
 void Session::exportFor(const QString& path, const protocol::TargetInfo& target) {
@@ -611,29 +609,72 @@ void Session::writeNext() {
   if (fold_ && fold_->ok) write(next.path, next.target, false);
 }
 
+void Session::writeTo(JobKind kind, const QString& path,
+                      const std::function<void(const QString& there, const Written& written)>& request) {
+  // Beside a model that both see under one path, the engine writes what is wanted here.
+  const bool shared = model_ && text(model_->path) == path_ && QFileInfo(path).path() == QFileInfo(path_).path();
+  if (engine_->host().isEmpty() || !machineOf(path).isEmpty() || shared)
+    return request(pathThere(path), [](const std::function<void()>& take) { take(); });
+  startJob(kind);
+  courier_->place(QFileInfo(path).fileName(), [this, kind, path, request](const Reply<QString>& there) {
+    const Job ended = job_;
+    endJob();
+    if (!there) return jobFailed(ended, there.error(), {});
+    shownAs_ = {*there, path};
+    request(*there, [this, kind, path, from = *there](const std::function<void()>& take) {
+      toFetch_ = {kind, from, path, take};
+      fetchWritten();
+    });
+  });
+}
+
+void Session::fetchWritten() {
+  if (!toFetch_ || busy()) return;
+  startJob(toFetch_->kind);
+  courier_->fetch(toFetch_->from, toFetch_->to, [this](const Reply<QString>& here) {
+    const Job ended = job_;
+    endJob();
+    if (!here && here.error().engineDied) return;
+    const ToFetch fetched = *std::exchange(toFetch_, std::nullopt);
+    here ? fetched.take() : jobFailed(ended, here.error(), {});
+  });
+}
+
 void Session::write(const QString& path, const std::string& target, bool force) {
-  protocol::ExportParams params;
-  params.path = path.toStdString();
-  params.norm = flavour_;
-  params.force = force;
-  params.target = target;
-  runJob(JobKind::Exporting, methods::kExport, params, [this](const protocol::ExportResult& result) {
-    exported_ = result;
-    if (Proof* proved = proofs_.of(choices_->params(), flavour_)) proved->exported = result;
-    Q_EMIT exportDone();
+  writeTo(JobKind::Exporting, path, [this, path, target, force](const QString& there, const Written& written) {
+    protocol::ExportParams params;
+    params.path = there.toStdString();
+    params.norm = flavour_;
+    params.force = force;
+    params.target = target;
+    runJob(JobKind::Exporting, methods::kExport, params, [this, path, written](const protocol::ExportResult& result) {
+      written([this, path, result] {
+        exported_ = result;
+        exported_->path = path.toStdString();
+        if (Proof* proved = proofs_.of(choices_->params(), flavour_)) proved->exported = exported_;
+        Q_EMIT exportDone();
+      });
+    });
   });
 }
 
 void Session::narrowTo(const QString& path, bool force) {
   if (const QString obstacle = streams_->obstacle(); !obstacle.isEmpty())
     return Q_EMIT problem(tr("The narrow model was not written."), obstacle);
-  protocol::NarrowParams params;
-  params.streams = streams_->params();
-  params.norm = flavour_;
-  params.path = path.toStdString();
-  params.force = force;
-  runJob(JobKind::Narrowing, methods::kNarrow, params,
-         [this](protocol::NarrowResult& result) { streams_->made(std::move(result)); });
+  writeTo(JobKind::Narrowing, path, [this, path, force](const QString& there, const Written& written) {
+    protocol::NarrowParams params;
+    params.streams = streams_->params();
+    params.norm = flavour_;
+    params.path = there.toStdString();
+    params.force = force;
+    runJob(JobKind::Narrowing, methods::kNarrow, params, [this, path, written](const protocol::NarrowResult& result) {
+      if (!result.written) return streams_->made(protocol::NarrowResult(result));
+      written([this, path, result = protocol::NarrowResult(result)]() mutable {
+        result.written->path = path.toStdString();
+        streams_->made(std::move(result));
+      });
+    });
+  });
 }
 
 void Session::saveTensor(int value, const QString& path) {
@@ -642,11 +683,15 @@ void Session::saveTensor(int value, const QString& path) {
                    tr("Save it when the analysis is done."));
     return;
   }
-  protocol::SaveTensorParams params;
-  params.value = value;
-  params.path = path.toStdString();
-  runJob(JobKind::SavingTensor, methods::kSaveTensor, params,
-         [this](const protocol::SavedTensor& saved) { Q_EMIT tensorSaved(text(saved.path), saved.bytes); });
+  writeTo(JobKind::SavingTensor, path, [this, value, path](const QString& there, const Written& written) {
+    protocol::SaveTensorParams params;
+    params.value = value;
+    params.path = there.toStdString();
+    runJob(JobKind::SavingTensor, methods::kSaveTensor, params,
+           [this, path, written](const protocol::SavedTensor& saved) {
+             written([this, path, bytes = saved.bytes] { Q_EMIT tensorSaved(path, bytes); });
+           });
+  });
 }
 
 }  // namespace normlens::ui

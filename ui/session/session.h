@@ -35,6 +35,7 @@ namespace normlens::ui {
 
 class DifferenceRun;
 class EngineRun;
+class FileCourier;
 class ForcedErrors;
 class ProbeRun;
 class ReportRun;
@@ -88,7 +89,8 @@ class Session final : public QObject {
 
   // ---- state
   [[nodiscard]] EngineClient* engine() const { return engine_; }
-  // Returns the path of the model shown, else of the one requested; kept when the engine dies.
+  // Returns the path of the model shown, else of the one requested; kept when the engine dies. One that is on the
+  // engine's machine names it, see placed_file.h; any other is sent there to be opened.
   [[nodiscard]] QString path() const { return path_; }
   [[nodiscard]] const std::optional<protocol::ModelInfo>& model() const { return model_; }  // its graph: see index()
   [[nodiscard]] QString modelName() const;  // Set for a file that holds several; empty otherwise.
@@ -223,6 +225,7 @@ class Session final : public QObject {
   void runJob(JobKind kind, const protocol::Method<Params, T>& method, const std::type_identity_t<Params>& params,
               const std::type_identity_t<std::function<void(T&)>>& done, const Failed& failed = {});
   void startJob(JobKind kind);
+  void jobFailed(const Job& ended, const EngineError& error, const Failed& failed);
   void endJob();
   void clearModel();
   void voidProof();
@@ -232,6 +235,7 @@ class Session final : public QObject {
   [[nodiscard]] std::vector<int> notRun() const;
   void ask(Opening::Wanted wanted);
   void startOpening(const QString& path, const QString& model);
+  void openThere(const QString& path, const QString& there, const QString& model, const Failed& failed);
   void dropNext();
   void reopen();  // the model shown
   void notOpened(bool served);
@@ -257,12 +261,20 @@ class Session final : public QObject {
   void requestPlan();
   void requestOffer();
   [[nodiscard]] protocol::FoldParams foldParams(bool verify) const;
+  // Tells that a file was written, and how to take that as done.
+  using Written = std::function<void(const std::function<void()>& take)>;
+  // Calls `request` with the path that the engine is to write to. Where the user wants the file here and the engine is
+  // on another machine, it is fetched before it is taken as done.
+  void writeTo(JobKind kind, const QString& path,
+               const std::function<void(const QString& there, const Written& written)>& request);
+  void fetchWritten();
   void write(const QString& path, const std::string& target, bool force);
   void writeNext();
   void dropExport();
   void notFolded(bool stopped);
 
   EngineClient* engine_;  // not owned
+  FileCourier* courier_;
   PlanChoices* choices_;
   PlanPreview* preview_;
   Measurements* measurements_;
@@ -292,6 +304,14 @@ class Session final : public QObject {
     std::string before;  // the norm flavour that was set then
   };
   std::optional<ToWrite> toWrite_;
+  // A file that the engine has written and that is wanted here. Kept when the connection ends.
+  struct ToFetch {
+    JobKind kind = JobKind::None;
+    QString from, to;
+    std::function<void()> take;
+  };
+  std::optional<ToFetch> toFetch_;
+  std::pair<QString, QString> shownAs_;  // a path that the engine names, and what it is called here
   std::string flavour_ = protocol::FoldParams().norm;
   int digits_ = 4;
   double limitSeconds_ = 0;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/protocol/methods.h"
+#include "ui/session/engine_run.h"
 #include "ui/session/session.h"
 #include "ui/words/format.h"
 
@@ -180,6 +181,46 @@ void Session::requestTensorStats(int value, Question& question,
                  if (reply && revision == planRevision_) statsCache_.insert(value, *reply);
                  done(reply);
                });
+}
+
+Job Session::running() const {
+  if (busy()) return job_;
+  if (confirmation_.kind != JobKind::None) return confirmation_;
+  for (const auto& [run, kind] : beside_) {
+    if (run->running()) return {kind, run->stage(), run->fraction(), -1};
+  }
+  return {};
+}
+
+// A fold that was proved with other inputs is taken back, as the user might: to do it again is to prove it with these.
+void Session::dropProofsOfOtherInputs() {
+  if (proofs_.empty() || proofs_.areOf(inputs_)) return;
+  voidProof();
+  proofs_.clear();
+  if (choices_->folded()) choices_->undoStack()->undo();
+}
+
+// Its plan is there: what remains is what was measured, and the selection.
+void Session::restoreProject() {
+  if (!opening_.restoring) return;
+  const Project project = std::move(*opening_.restoring);
+  opening_.restoring.reset();
+  measurements_->restore(project);
+  const int norm = project.view.norm.isEmpty() ? -1 : normNamed(project.view.norm);
+  if (norm >= 0) selection_->selectNorm(norm);
+  Q_EMIT projectRestored(project);
+}
+
+void Session::setDigits(int digits) {
+  if (digits == digits_) return;
+  digits_ = digits;
+  Q_EMIT digitsChanged();
+}
+
+const protocol::FoldResult* Session::foldWith(const std::string& norm) {
+  if (norm == flavour_) return fold_ ? &*fold_ : nullptr;
+  const Proof* known = choices_->folded() && plan() ? proofs_.of(choices_->params(), norm) : nullptr;
+  return known != nullptr && sameEdits(known->result.plan, *plan()) ? &known->result : nullptr;
 }
 
 }  // namespace normlens::ui

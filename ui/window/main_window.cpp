@@ -16,6 +16,7 @@
 #include "ui/client/devices.h"
 #include "ui/client/engine_client.h"
 #include "ui/client/gpu_trial.h"
+#include "ui/client/placed_file.h"
 #include "ui/graphview/graph_view.h"
 #include "ui/models/norm_model.h"
 #include "ui/session/forced_errors.h"
@@ -34,6 +35,7 @@
 #include "ui/window/frame/about_page.h"
 #include "ui/window/frame/command_palette.h"
 #include "ui/window/frame/drop_frame.h"
+#include "ui/window/frame/far_file_dialog.h"
 #include "ui/window/frame/norm_panel.h"
 #include "ui/window/frame/preferences_page.h"
 #include "ui/window/frame/search_box.h"
@@ -272,12 +274,14 @@ void MainWindow::askForModel() {
   const QString last = session_->path().isEmpty() ? QSettings().value(QStringLiteral("window/folder")).toString()
                                                   : folderOf(session_->path());
   const QStringList filters{tr("Models and projects (*.pt *.pth *.ts *.pt2 *.onnx *.normlens)"), tr("All files (*)")};
-  askForFiles(this, {QStringLiteral("openDialog"), tr("Open a model"), filters, last},
-              [this](const QStringList& paths) {
-                if (options_.rememberLayout)
-                  QSettings().setValue(QStringLiteral("window/folder"), folderOf(paths.first()));
-                paths.size() == 1 ? openFile(paths.first()) : openFiles(paths);
-              });
+  const FileQuestion question{QStringLiteral("openDialog"), tr("Open a model"), filters, last};
+  const auto use = [this](const QStringList& paths) {
+    if (options_.rememberLayout) QSettings().setValue(QStringLiteral("window/folder"), folderOf(paths.first()));
+    paths.size() == 1 ? openFile(paths.first()) : openFiles(paths);
+  };
+  askForFileThere(
+      engine_, this, question, [use](const QString& file) { use({file}); },
+      [this, question, use] { askForFiles(this, question, use); });
 }
 
 void MainWindow::askForComparison() {
@@ -295,7 +299,7 @@ CompareView* MainWindow::comparison() {
   return compare_;
 }
 
-void MainWindow::showComparison(const QString& path) { comparison()->compareWith(path); }
+void MainWindow::showComparison(const QString& path) { comparison()->compareWith(pathThere(path)); }
 
 void MainWindow::showPage(QWidget* page) {
   pages_->setCurrentWidget(page);
@@ -313,9 +317,10 @@ void MainWindow::exportAnyway() {
   if (!session_->foldResult()) return;
   const QFileInfo model(session_->path());
   const FileQuestion question{QStringLiteral("exportDialog"), tr("Export the folded model"),
-                              exportFilters(model.suffix()), model.absolutePath(),
+                              exportFilters(model.suffix()), folderOf(session_->path()),
                               model.completeBaseName() + QStringLiteral(".folded")};
-  askForFile(this, question, [this](const QString& path) { session_->exportTo(path, true); });
+  const auto use = [this](const QString& path) { session_->exportTo(path, true); };
+  askForFileThere(engine_, this, question, use, [this, question, use] { askForFile(this, question, use); });
 }
 
 void MainWindow::askToOverwrite(const QStringList& files) {

@@ -13,6 +13,7 @@
 
 #include "ui/client/devices.h"
 #include "ui/client/engine_client.h"
+#include "ui/client/placed_file.h"
 #include "ui/graphview/graph_view.h"
 #include "ui/models/norm_model.h"
 #include "ui/session/lab/lab_runs.h"
@@ -298,6 +299,7 @@ void MainWindow::showExported(const protocol::ExportResult& done) {
 }
 
 void MainWindow::showWritten(const QString& path, const QString& words, std::vector<InfoBar::Way> ways) {
+  if (!machineOf(path).isEmpty()) return info_->show(InfoBar::Tone::Message, words, {}, std::move(ways));
   ways.push_back({tr("Show in folder"), [this, path] {
                     const QString folder = folderOf(path);
                     if (!QDesktopServices::openUrl(QUrl::fromLocalFile(folder)))

@@ -14,6 +14,7 @@
 #include <QSplitter>
 #include <QTableView>
 
+#include "ui/client/placed_file.h"
 #include "ui/theme/icons.h"
 #include "ui/theme/theme.h"
 #include "ui/widgets/follow_text.h"
@@ -125,12 +126,14 @@ void showRow(QTableView* table, const QModelIndex& at) {
 
 namespace {
 
+bool isHere(const QString& folder) { return !folder.isEmpty() && machineOf(folder).isEmpty(); }
+
 QFileDialog* makeFileDialog(QWidget* parent, const FileQuestion& question) {
   auto* dialog = new QFileDialog(parent, question.title);
   dialog->setAttribute(Qt::WA_DeleteOnClose);
   dialog->setObjectName(question.name);
   dialog->setNameFilters(question.filters);
-  if (!question.folder.isEmpty()) dialog->setDirectory(question.folder);
+  if (isHere(question.folder)) dialog->setDirectory(question.folder);
   if (question.suggested.isEmpty()) {
     dialog->setFileMode(QFileDialog::ExistingFile);
   } else {
@@ -173,7 +176,7 @@ void askForFolder(QWidget* parent, const FileQuestion& question, const std::func
   dialog->setObjectName(question.name);
   dialog->setFileMode(QFileDialog::Directory);
   dialog->setOption(QFileDialog::ShowDirsOnly);
-  if (!question.folder.isEmpty()) dialog->setDirectory(question.folder);
+  if (isHere(question.folder)) dialog->setDirectory(question.folder);
   QObject::connect(dialog, &QFileDialog::fileSelected, parent, use);
   dialog->open();
 }
@@ -193,6 +196,9 @@ QStringList exportFilters(const QString& suffix) {
   return filters;
 }
 
-QString folderOf(const QString& path) { return QFileInfo(path).absolutePath(); }
+QString folderOf(const QString& path) {
+  const QFileInfo file(path);
+  return machineOf(path).isEmpty() ? file.absolutePath() : file.path();
+}
 
 }  // namespace normlens::ui

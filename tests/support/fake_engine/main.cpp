@@ -8,6 +8,7 @@
 #include <optional>
 #include <thread>
 
+#include "app/engine/serve/exchanged_files.h"
 #include "core/protocol/bench_messages.h"
 #include "core/protocol/dispatcher.h"
 #include "tests/support/fake_engine/canned_lab.h"
@@ -88,6 +89,9 @@ class Engine {
       return protocol::SavedTensor{p.path, static_cast<int64_t>(std::filesystem::file_size(p.path))};
     });
     bindNeedingModel(methods::kSetInputs, [this](const auto& p) { return setInputs(p); });
+    bind(methods::kListFolder, [](const auto& p) { return engine::ExchangedFiles::list(p); });
+    bind(methods::kSendChunk, [this](const auto& p) { return files_.send(p); });
+    bind(methods::kFetchChunk, [this](const auto& p) { return files_.fetch(p); });
     bindNeedingModel(methods::kTargets, [](const auto&) { return targets(); });
     bindNeedingModel(methods::kExport, [](const auto& p) {
       std::ofstream(p.path) << "folded with " << p.norm << (p.target.empty() ? "" : " for " + p.target) << "\n";
@@ -257,6 +261,7 @@ class Engine {
   }
 
   Mischief mischief_;
+  engine::ExchangedFiles files_;
   CannedLab lab_;  // before the dispatcher, whose thread calls it
   protocol::Dispatcher dispatcher_;
   std::optional<CannedModel> model_;

@@ -48,7 +48,8 @@ template <class Test>
 int runShellTest(int argc, char** argv) {
   if (qEnvironmentVariableIsEmpty("QT_QPA_PLATFORM")) qputenv("QT_QPA_PLATFORM", "offscreen");
   const QTemporaryDir home;
-  for (const char* folder : {"XDG_CONFIG_HOME", "XDG_DATA_HOME"}) qputenv(folder, home.path().toUtf8());
+  for (const char* folder : {"XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME"})
+    qputenv(folder, home.path().toUtf8());
   QApplication application(argc, argv);
   std::setlocale(LC_NUMERIC, "C");
   QCoreApplication::setOrganizationName(QStringLiteral("NormLensTest"));

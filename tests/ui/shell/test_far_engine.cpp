@@ -8,6 +8,7 @@
 #include <QSettings>
 #include <csignal>
 
+#include "tests/ui/shell/far_command.h"
 #include "tests/ui/shell/shown_window.h"
 #include "ui/client/engine_client.h"
 #include "ui/session/difference_run.h"
@@ -21,23 +22,9 @@ class TestFarEngine final : public test::ModelTest {
 
   QTemporaryDir folder_;
 
-  // A program called ssh that does what a shell does with these lines.
-  EngineCommand ssh(const QString& lines, const QStringList& words = {QStringLiteral("me@gpu-box")}) {
-    QFile file(folder_.filePath(QStringLiteral("ssh")));
-    if (!file.open(QIODevice::WriteOnly | QIODevice::Truncate)) qFatal("no ssh");
-    file.write("#!/bin/sh\n" + lines.toUtf8() + "\n");
-    file.setPermissions(QFile::ReadOwner | QFile::WriteOwner | QFile::ExeOwner);
-    return EngineCommand{file.fileName()} + words;
-  }
-  // Answers like ssh where the connection stands: the words after options and host are run. It ends when they fail, and
-  // does not begin while the file "down" is there.
+  EngineCommand ssh(const QString& lines) { return test::sshOf(folder_, lines); }
   EngineCommand connected(const QStringList& mischief = {}) {
-    const QString lines = QStringLiteral(
-        "cd '%1'\necho \"$@\" > words\n"
-        "while [ \"${1#-}\" != \"$1\" ]; do shift; done\nshift\n"
-        "if rm down 2>/dev/null; then echo 'ssh: connect to host gpu-box port 22: No route to host' >&2; exit 255; fi\n"
-        "\"$@\" || { echo 'Connection to gpu-box closed by remote host.' >&2; exit 255; }");
-    return ssh(lines.arg(folder_.path()), QStringList{QStringLiteral("me@gpu-box")} + test::fakeEngine(mischief));
+    return test::connectedBy(folder_, test::fakeEngine(mischief));
   }
   QString make(const char* name) { return test::modelFile(folder_, QLatin1String(name)); }
   // A line with which the command is the same again.
@@ -214,6 +201,10 @@ class TestFarEngine final : public test::ModelTest {
     row("idle", "", [](Session& session) { ::kill(static_cast<pid_t>(session.engine()->info().pid), SIGKILL); });
     row("another model is opened", "open=die", [this](Session& session) { session.open(make("bert.pt")); });
     row("analyzing", "analyze=die", [](Session& session) { session.guessInputs(); });
+    row("planning", "plan=die", [](Session& session) {
+      session.choices()->setPolicy(Policy::Free);
+      session.choices()->undoStack()->undo();
+    });
     row("folding", "fold=die", [](Session& session) { session.fold(); });
     row("measuring", "bench=die", [](Session& session) { session.measure(); });
     row("exporting", "export=die", [this](Session& session) { session.exportTo(make("out.pt")); });

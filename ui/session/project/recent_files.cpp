@@ -3,6 +3,8 @@
 #include <QFileInfo>
 #include <QSettings>
 
+#include "ui/client/placed_file.h"
+
 namespace normlens::ui {
 
 namespace {
@@ -25,7 +27,8 @@ QVector<RecentFile> storedFiles() {
 
 QVector<RecentFile> recentFiles() {
   QVector<RecentFile> files = storedFiles();
-  files.removeIf([](const RecentFile& file) { return file.path.isEmpty() || !QFileInfo::exists(file.path); });
+  files.removeIf(
+      [](const RecentFile& file) { return !QFileInfo::exists(file.path) && machineOf(file.path).isEmpty(); });
   return files;
 }
 

@@ -16,7 +16,7 @@ struct RecentFile {
 
 inline constexpr int kMaxRecentFiles = 8;
 
-[[nodiscard]] QVector<RecentFile> recentFiles();  // only files that still exist
+[[nodiscard]] QVector<RecentFile> recentFiles();  // Those of this machine still exist.
 void rememberFile(const RecentFile& file);        // moves it to the front
 // The counts are not known where some verdict is not.
 [[nodiscard]] RecentFile recentFile(const QString& path, const protocol::Totals& totals);

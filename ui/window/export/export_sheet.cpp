@@ -3,6 +3,7 @@
 #include <QAbstractButton>
 #include <QButtonGroup>
 #include <QCheckBox>
+#include <QDir>
 #include <QFileInfo>
 #include <QLineEdit>
 #include <QPushButton>
@@ -13,6 +14,7 @@
 
 #include "core/protocol/methods.h"
 #include "ui/client/engine_client.h"
+#include "ui/client/placed_file.h"
 #include "ui/session/report_run.h"
 #include "ui/session/session.h"
 #include "ui/widgets/badge.h"
@@ -24,6 +26,7 @@
 #include "ui/window/bottom/pages.h"
 #include "ui/window/export/code_box.h"
 #include "ui/window/export/snippets.h"
+#include "ui/window/frame/far_file_dialog.h"
 #include "ui/window/frame/story.h"
 #include "ui/window/parts.h"
 #include "ui/words/format.h"
@@ -70,7 +73,10 @@ QString aboutTarget(const protocol::TargetInfo& target) {
 }  // namespace
 
 ExportSheet::ExportSheet(Session* session, QWidget* parent)
-    : QFrame(parent), session_(session), targetsQuestion_(session->engine(), this) {
+    : QFrame(parent),
+      session_(session),
+      targetsQuestion_(session->engine(), this),
+      thereQuestion_(session->engine(), this) {
   describe(this, "exportSheet", {}, tr("Export"));
   auto* column = makeColumn(this);
   QFrame* head = makeBar(QStringLiteral("panelHeader"), 36, this);
@@ -322,8 +328,10 @@ void ExportSheet::suggestFile() {
   QString path = typed_;
   if (typed_.isEmpty()) {
     const bool usual = report || place().target.norm == protocol::FoldParams().norm;
-    path = model.dir().filePath(model.completeBaseName() + (report ? QString() : QStringLiteral(".folded")) +
-                                (usual ? QString() : u'.' + text(place().target.name)) + suffix);
+    // A report is the window's, and is written here.
+    const QDir folder = report && !machineOf(session_->path()).isEmpty() ? QDir::home() : model.dir();
+    path = folder.filePath(model.completeBaseName() + (report ? QString() : QStringLiteral(".folded")) +
+                           (usual ? QString() : u'.' + text(place().target.name)) + suffix);
   } else if (report != typedReport_) {
     path.chop(QFileInfo(path).suffix().size() + 1);
     if (path.endsWith(QStringLiteral(".report"))) path.chop(7);
@@ -343,25 +351,27 @@ void ExportSheet::askForPath() {
   const bool report = place().kind == Kind::Report;
   const QStringList filters = report ? QStringList{tr("Web page (*.html)"), tr("Markdown (*.md)")}
                                      : exportFilters(QFileInfo(session_->path()).suffix());
-  askForFile(this,
-             {QStringLiteral("exportDialog"), report ? tr("Write the report") : tr("Write the folded model"), filters,
-              file.absolutePath(), file.completeBaseName()},
-             [this](const QString& path) {
-               useFile(path);
-               agreed_ = {path};  // the dialog asked
-               file_->setText(path);
-               showAll();
-             });
+  const FileQuestion question{QStringLiteral("exportDialog"),
+                              report ? tr("Write the report") : tr("Write the folded model"), filters,
+                              folderOf(file_->text()), file.completeBaseName()};
+  const auto use = [this](const QString& path) {
+    useFile(path);
+    agreed_ = {path};  // the dialog asked
+    file_->setText(path);
+    showAll();
+  };
+  const auto here = [this, question, use] { askForFile(this, question, use); };
+  report ? here() : askForFileThere(session_->engine(), this, question, use, here);
 }
 
 QStringList ExportSheet::toOverwrite() const {
   QStringList files{file_->text()};
-  if (isTarget() && alsoReport_->isChecked()) files << reportBeside(file_->text());
+  if (writesReport()) files << reportBeside(file_->text());
   files.removeIf([this](const QString& path) {
     const QFileInfo info(path);
     const bool report = path != file_->text();
     const Written own{report ? std::string() : place().target.name, info.lastModified()};
-    return !info.isFile() || agreed_.contains(path) || own_.value(path) == own;
+    return (!info.isFile() && path != existsThere_) || agreed_.contains(path) || own_.value(path) == own;
   });
   return files;
 }
@@ -506,7 +516,7 @@ void ExportSheet::showFoot(const protocol::FoldResult* fold) {
   const bool differs = fold != nullptr && fold->verify && fold->verify->exact == false;
   const QString why = obstacle(fold), name = QFileInfo(file_->text()).fileName();
   const JobKind job = session_->job().kind;
-  alsoReport_->setVisible(isTarget());
+  alsoReport_->setVisible(isTarget() && machineOf(file_->text()).isEmpty());
   write_->setVisible(file);
   write_->setIconName(differs ? QString() : QStringLiteral("export"));
   write_->setText(differs                         ? tr("Go to the first difference")
@@ -531,10 +541,28 @@ void ExportSheet::write() {
   const protocol::FoldResult* fold = isTarget() ? session_->foldWith(place().target.norm) : nullptr;
   if (fold != nullptr && fold->verify && fold->verify->exact == false) return Q_EMIT differenceWanted();
   if (const QStringList files = toOverwrite(); !files.isEmpty()) return Q_EMIT overwriteAsked(files);
+  if (!machineOf(file_->text()).isEmpty() && !agreed_.contains(file_->text())) return askWhatIsThere();
   agreed_.clear();
-  writing_ = {file_->text(), place().target.name, isTarget() && alsoReport_->isChecked()};
+  writing_ = {file_->text(), place().target.name, writesReport()};
   if (isTarget()) return session_->exportFor(file_->text(), place().target);
   Q_EMIT reportWanted(file_->text());
+}
+
+// A file on the engine's machine is not replaced unasked either.
+void ExportSheet::askWhatIsThere() {
+  const QString path = file_->text();
+  const auto ask = [this, path](const Reply<protocol::FolderList>& reply) {
+    if (file_->text() != path) return;
+    const bool exists = reply && reply->entries.size() == 1 && text(reply->path) != pathThere(path);
+    existsThere_ = exists ? path : QString();
+    if (toOverwrite().isEmpty()) agreed_ = {path};
+    write();
+  };
+  thereQuestion_.ask(protocol::methods::kListFolder, {pathThere(path).toStdString()}, ask);
+}
+
+bool ExportSheet::writesReport() const {
+  return isTarget() && alsoReport_->isChecked() && machineOf(file_->text()).isEmpty();
 }
 
 void ExportSheet::makePullRequestText() {

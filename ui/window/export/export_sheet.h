@@ -76,6 +76,8 @@ class ExportSheet final : public QFrame {
   [[nodiscard]] bool isTarget() const { return place().kind == Kind::Target; }
   void suggestFile();
   void useFile(const QString& path);
+  void askWhatIsThere();
+  [[nodiscard]] bool writesReport() const;        // beside the model, on this machine
   [[nodiscard]] QStringList toOverwrite() const;  // not written for this target by the session
   void exported();
   void askForPath();
@@ -89,7 +91,7 @@ class ExportSheet final : public QFrame {
   [[nodiscard]] QString obstacle(const protocol::FoldResult* fold) const;  // why nothing can be written; or empty
 
   Session* session_;
-  Question targetsQuestion_;
+  Question targetsQuestion_, thereQuestion_;
   QString listedFor_;  // the path whose targets are listed
   std::vector<protocol::TargetInfo> targets_;
   std::vector<Place> places_;
@@ -102,7 +104,8 @@ class ExportSheet final : public QFrame {
     bool operator==(const Written&) const = default;
   };
   QHash<QString, Written> own_;
-  QStringList agreed_;  // may be replaced, once
+  QStringList agreed_;   // may be replaced, once
+  QString existsThere_;  // on the engine's machine
   struct {
     QString path;
     std::string target;
