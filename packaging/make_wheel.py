@@ -41,10 +41,16 @@ FONTS = ("Inter-Regular.otf", "Inter-Medium.otf", "Inter-SemiBold.otf", "Inter-B
 # The system's own: a copy beside another's would not do, or each system that Python runs on has it.
 SYSTEM = re.compile(r"^(ld-linux.*|lib(c|m|dl|rt|pthread|util|resolv|gcc_s|stdc\+\+))\.so")
 TORCH = ("libc10.so", "libtorch.so", "libtorch_cpu.so", "libtorch_cuda.so", "libc10_cuda.so")  # comes with torch
+# Debian's Qt Core wants ICU, whose data is 31 MB: time zones, old encodings and the order of words in each language, none
+# of which the window asks for. A table of contents without an entry, as ICU's own stub of its data has it.
+ICU_DATA = (
+    "const unsigned char {name}[64] __attribute__((aligned(16))) = "
+    "{{32, 0, 0xda, 0x27, 20, 0, 0, 0, 0, 0, 2, 0, 'T', 'o', 'C', 'P', 1}};"
+)
 
 
-def run(*words):
-    return subprocess.run([str(word) for word in words], capture_output=True, text=True, check=True).stdout
+def run(*words, **options):
+    return subprocess.run([str(word) for word in words], capture_output=True, text=True, check=True, **options).stdout
 
 
 def needed(file):
@@ -105,8 +111,16 @@ class Tree:
                 if not (self.root / "lib" / name).exists():
                     self.note(path)
                     source = pathlib.Path(os.path.realpath(path))
-                    shutil.copy(source, self.root / "lib" / name)
-                    waiting.append(source)
+                    if name.startswith("libicudata.so."):
+                        self.make_icu_data(name)
+                    else:
+                        shutil.copy(source, self.root / "lib" / name)
+                        waiting.append(source)
+
+    def make_icu_data(self, name):
+        code = ICU_DATA.format(name=f"icudt{name.rpartition('.')[2]}_dat")
+        target = self.root / "lib" / name
+        run("cc", "-shared", "-fPIC", "-nostdlib", f"-Wl,-soname,{name}", "-o", target, "-x", "c", "-", input=code)
 
     def binaries(self):
         return sorted(path for path in self.root.rglob("*") if path.is_file() and not path.is_symlink() and is_binary(path))
