@@ -1,6 +1,7 @@
 // The window with the engine that ships, reached by ssh through a real sshd of this machine, and by a wrapper that runs
 // it in another folder, like docker exec.
 #include <QDir>
+#include <QElapsedTimer>
 #include <QFile>
 #include <QProcess>
 #include <csignal>
@@ -65,14 +66,19 @@ class TestFarLive final : public QObject {
   }
   void sendFoldAndFetch(MainWindow& window, const QString& model) {
     Session& session = *window.session();
+    QElapsedTimer clock;
+    clock.start();
     QVERIFY(showPlanned(window, model));
+    qInfo("sent, opened and planned: %lld ms", clock.elapsed());
     QVERIFY2(QString::fromStdString(session.model()->path).contains(QStringLiteral("/normlens/exchanged/")),
              session.model()->path.c_str());
     session.fold();
     QTRY_VERIFY_WITH_TIMEOUT(session.foldResult().has_value(), kPatienceMs);
     const QString out = QFileInfo(model).dir().filePath(QStringLiteral("mine.folded.pt"));
+    clock.start();
     session.exportTo(out);
     QTRY_VERIFY_WITH_TIMEOUT(session.exported().has_value(), kPatienceMs);
+    qInfo("exported and fetched: %lld ms, %lld bytes", clock.elapsed(), QFileInfo(out).size());
     QCOMPARE(QString::fromStdString(session.exported()->path), out);
     QCOMPARE(QFileInfo(out).size(), session.exported()->bytes);
     QCOMPARE(QProcess::execute(QStringLiteral(NORMLENS_ENGINE), {QStringLiteral("verify"), model, out}), 0);
