@@ -49,8 +49,8 @@ FarFileDialog::FarFileDialog(EngineClient* engine, const FileQuestion& question,
       use_(std::move(use)),
       patterns_(question.filters.front().section(u'(', -1).chopped(1).split(u' ')),
       saves_(!question.suggested.isEmpty()),
-      path_(describe(new QLineEdit(this), "farPath")),
-      files_(describe(new QListWidget(this), "farFiles")),
+      path_(describe(new QLineEdit(this), "farPath", {}, tr("File"))),
+      files_(describe(new QListWidget(this), "farFiles", {}, tr("Files"))),
       note_(makeWords("faint", this)),
       foot_(makeRow(nullptr, 8, {})) {
   setAttribute(Qt::WA_DeleteOnClose);
@@ -60,14 +60,14 @@ FarFileDialog::FarFileDialog(EngineClient* engine, const FileQuestion& question,
   auto* column = makeColumn(this, 8, {16, 16, 16, 16});
   auto* place = makeRow(nullptr, 8, {});
   column->addLayout(place);
-  QPushButton* up = addButton(place, "plain", tr("Up"), "farUp", tr("The folder above"));
+  QPushButton* up = addButton(place, "secondary", tr("Up"), "farUp", tr("The folder above"));
   place->addWidget(path_, 1);
   column->addWidget(files_, 1);
   column->addWidget(note_);
   column->addLayout(foot_);
   foot_->addStretch(1);
-  QPushButton* cancel = addButton(foot_, "plain", tr("Cancel"), "farCancel", {});
-  QPushButton* done = addButton(foot_, "plain", saves_ ? tr("Save") : tr("Open"), "farUse", {});
+  QPushButton* cancel = addButton(foot_, "secondary", tr("Cancel"), "farCancel", {});
+  QPushButton* done = addButton(foot_, "secondary", saves_ ? tr("Save") : tr("Open"), "farUse", {});
   done->setDefault(true);
   connect(up, &QPushButton::clicked, this, [this] { list(QFileInfo(folder_).path()); });
   connect(cancel, &QPushButton::clicked, this, &QDialog::reject);
@@ -85,7 +85,8 @@ FarFileDialog::FarFileDialog(EngineClient* engine, const FileQuestion& question,
 }
 
 void FarFileDialog::offerHere(const std::function<void()>& here) {
-  QPushButton* button = addButton(foot_, "plain", tr("This machine…"), "farHere", tr("Choose a file of this machine"));
+  QPushButton* button =
+      addButton(foot_, "secondary", tr("This machine…"), "farHere", tr("Choose a file of this machine"));
   foot_->insertWidget(0, button);
   connect(button, &QPushButton::clicked, this, [this, here] {
     reject();
