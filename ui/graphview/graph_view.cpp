@@ -20,6 +20,7 @@
 #include <map>
 #include <utility>
 
+#include "ui/graphview/accessible_graph.h"
 #include "ui/graphview/marks/lighting.h"
 #include "ui/graphview/marks/neighbours.h"
 #include "ui/graphview/overlays/blocker_chip.h"
@@ -135,6 +136,7 @@ GraphView::GraphView(QWidget* parent) : QWidget(parent), theme_(ui::themeOf(this
   setAttribute(Qt::WA_OpaquePaintEvent);
   setMouseTracking(true);
   setFocusPolicy(Qt::StrongFocus);
+  makeGraphsAccessible();
   setAccessibleName(tr("Model graph"));
   setAccessibleDescription(
       tr("Arrow keys move along the edges; Enter opens and closes a group. Plus and minus zoom; the question mark "
@@ -292,7 +294,7 @@ void GraphView::resizeEvent(QResizeEvent* event) {
 ViewState GraphView::viewState() const {
   return {.marks = &marks_,
           .hover = hover_,
-          .selectedBox = shown_.scene.boxOf(shown_.selectedItem),
+          .selectedBox = selectedBox(),
           .selectedValue = shown_.selectedValue,
           .hoveredValue = hover_.edge >= 0 ? shown_.scene.valueOfEdge(hover_.edge) : -1,
           .reach = &reach_};
@@ -324,15 +326,8 @@ void GraphView::timerEvent(QTimerEvent* event) {
 
 PictureOrder GraphView::orderPicture(const QString& path, Extent extent) const {
   constexpr double kSharpness = 2;
-  PictureOrder order{path,
-                     shown_.scene,
-                     camera_,
-                     size(),
-                     kSharpness,
-                     marks_,
-                     shown_.scene.boxOf(shown_.selectedItem),
-                     shown_.selectedValue,
-                     theme_};
+  PictureOrder order{path,          shown_.scene,         camera_, size(), kSharpness, marks_,
+                     selectedBox(), shown_.selectedValue, theme_};
   if (extent == Extent::Whole) {
     const QRectF bounds = shown_.scene.layout->bounds.adjusted(-kMargin, -kMargin, kMargin, kMargin);
     order.camera = Camera{1, -bounds.topLeft()};
@@ -356,7 +351,7 @@ int GraphView::selectedNode() const {
 void GraphView::select(int item, int value) {
   shown_.selectedItem = item;
   shown_.selectedValue = value;
-  if (item >= 0) setAccessibleDescription(QString::fromStdString(shown_.scene.hierarchy->path(item)));
+  announceBox(this, selectedBox());
   update();
 }
 

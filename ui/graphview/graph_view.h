@@ -89,7 +89,9 @@ class GraphView : public QWidget {
   // ---- selection
   void selectNode(int node);               // -1: nothing. Does not move the view and does not emit.
   [[nodiscard]] int selectedNode() const;  // A slim group's main op; -1.
-  void reveal(int node);                   // selects it, opens the groups around it and moves there
+  [[nodiscard]] int selectedBox() const { return shown_.scene.boxOf(shown_.selectedItem); }  // -1
+  void chooseBox(int box) { selectByUser({box, -1, false}); }                                // as a click on it
+  void reveal(int node);  // selects it, opens the groups around it and moves there
   void revealScope(int scope);
   void setScopesOpen(const std::vector<ScopeState>& scopes);  // one layout for all
   void expandToDepth(int levels);                             // groups that many levels below the model, and no others

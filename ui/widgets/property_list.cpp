@@ -32,7 +32,7 @@ void PropertyList::setProperties(const QVector<Property>& properties) {
     auto* value = new ElidedLabel(property.value, Qt::ElideMiddle, row);
     value->setProperty("kind", property.strong ? "monoStrong" : "mono");
     value->setAlignment(Qt::AlignRight | Qt::AlignVCenter);
-    value->setTextInteractionFlags(Qt::TextSelectableByMouse);
+    if (!property.value.isEmpty()) value->setTextInteractionFlags(Qt::TextSelectableByMouse);  // and takes the focus
     value->setObjectName(QStringLiteral("propertyValue"));
     value->setWholeUpTo(kWholeFigure);
     line->addWidget(name);

@@ -8,6 +8,7 @@
 #include <QToolTip>
 
 #include "ui/theme/icons.h"
+#include "ui/theme/spoken_role.h"
 #include "ui/theme/theme.h"
 
 namespace normlens::ui {
@@ -21,6 +22,7 @@ QFont strongFont() { return uiFont(12, QFont::DemiBold); }
 }  // namespace
 
 Segmented::Segmented(const QVector<Segment>& segments, QWidget* parent) : QWidget(parent), segments_(segments) {
+  setSpokenRole(this, QAccessible::ComboBox);
   setFocusPolicy(Qt::TabFocus);
   setSizePolicy(QSizePolicy::Fixed, QSizePolicy::Fixed);
 }

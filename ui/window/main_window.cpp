@@ -118,7 +118,7 @@ void MainWindow::build() {
   tools_ = new ToolBar(actions_, central);
   story_ = new StoryBar(central);
   info_ = new InfoBar(central);
-  pages_ = describe(new QStackedWidget(central), "pages");
+  pages_ = describe(new QStackedWidget(central), "pages", {}, tr("Page"));
   pages_->setFocusPolicy(Qt::ClickFocus);
   welcome_ = new WelcomePage(pages_);
   workspace_ = new Workspace(session_, actions_, pages_);

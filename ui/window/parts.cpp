@@ -16,6 +16,7 @@
 
 #include "ui/client/placed_file.h"
 #include "ui/theme/icons.h"
+#include "ui/theme/spoken_role.h"
 #include "ui/theme/theme.h"
 #include "ui/widgets/follow_text.h"
 #include "ui/widgets/tables.h"
@@ -61,8 +62,10 @@ QSplitter* makeSplitter(Qt::Orientation orientation, QWidget* parent) {
   return splitter;
 }
 
-QScrollArea* makeScrollArea(QWidget* parent, Qt::ScrollBarPolicy sideways) {
+QScrollArea* makeScrollArea(QWidget* parent, const QString& accessible, Qt::ScrollBarPolicy sideways) {
   auto* area = new QScrollArea(parent);
+  setSpokenRole(area, QAccessible::Pane);  // the keyboard scrolls it
+  area->setAccessibleName(accessible);
   area->setWidgetResizable(true);
   area->setFrameShape(QFrame::NoFrame);
   area->setHorizontalScrollBarPolicy(sideways);

@@ -31,7 +31,8 @@ void followAction(QAbstractButton* button, QAction* action);
 [[nodiscard]] QSplitter* makeSplitter(Qt::Orientation orientation, QWidget* parent);
 
 // Without a frame, for a widget that gets as wide as the area.
-[[nodiscard]] QScrollArea* makeScrollArea(QWidget* parent, Qt::ScrollBarPolicy sideways = Qt::ScrollBarAsNeeded);
+[[nodiscard]] QScrollArea* makeScrollArea(QWidget* parent, const QString& accessible,
+                                          Qt::ScrollBarPolicy sideways = Qt::ScrollBarAsNeeded);
 
 // An icon in a color of the theme.
 class ThemedIcon final : public QWidget {

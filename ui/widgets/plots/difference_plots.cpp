@@ -12,6 +12,7 @@
 
 #include "ui/models/difference_table.h"
 #include "ui/theme/error_scale.h"
+#include "ui/theme/spoken_role.h"
 #include "ui/theme/theme.h"
 
 namespace normlens::ui {
@@ -56,6 +57,7 @@ constexpr int kCaptionFrom = 110;  // a lower chart has no room for words
 PrecisionMap::PrecisionMap(DifferenceMatrix* model, QWidget* parent) : QWidget(parent), model_(model) {
   setObjectName(QStringLiteral("precisionMap"));
   setFocusPolicy(Qt::StrongFocus);
+  setSpokenRole(this, QAccessible::Chart);
   setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
   setAccessibleName(tr("Heat map of errors by LayerNorm and precision"));
   connect(model_, &QAbstractItemModel::modelReset, this, [this] {

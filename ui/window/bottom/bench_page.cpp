@@ -144,7 +144,7 @@ void BenchPage::buildBar() {
 }
 
 QWidget* BenchPage::buildKinds() {
-  auto* area = makeScrollArea(this, Qt::ScrollBarAlwaysOff);
+  auto* area = makeScrollArea(this, tr("Charts"), Qt::ScrollBarAlwaysOff);
   auto* column = new QWidget(area);
   auto* layout = makeColumn(column, 0, {8, 6, 8, 6});
   kinds_ = new QButtonGroup(this);
@@ -188,7 +188,8 @@ QWidget* BenchPage::buildMiddle() {
 }
 
 QWidget* BenchPage::buildFigures() {
-  auto* area = makeScrollArea(this, Qt::ScrollBarAlwaysOff);  // in a low dock the note alone is higher
+  auto* area = makeScrollArea(this, tr("Figures of the point"),
+                              Qt::ScrollBarAlwaysOff);  // in a low dock the note alone is higher
   followText(area, [area] { area->setMaximumWidth(grown(430)); });
   auto* column = new QWidget(area);
   auto* layout = makeColumn(column);

@@ -57,7 +57,7 @@ BottomPanel::BottomPanel(Session* session, Actions* actions, QWidget* parent) : 
   pages_->setSizePolicy(QSizePolicy::Ignored,
                         QSizePolicy::Ignored);  // no page keeps the window from being made smaller
   // In a low window they scroll below the height that each of them needs.
-  QScrollArea* area = makeScrollArea(this, Qt::ScrollBarAlwaysOff);
+  QScrollArea* area = makeScrollArea(this, tr("Page of the panel"), Qt::ScrollBarAlwaysOff);
   area->setFocusPolicy(Qt::NoFocus);
   area->setWidget(new PageGround(pages_, area));
   layout->addWidget(area, 1);

@@ -28,7 +28,10 @@ inline void showProof(Badge* badge, const protocol::VerifyResult& proof) {
 class ColumnsPage : public QWidget {
  protected:
   ColumnsPage(int gap, QWidget* parent)
-      : QWidget(parent), notice_(makeNotice(this)), area_(makeScrollArea(this)), body_(new QWidget(area_)) {
+      : QWidget(parent),
+        notice_(makeNotice(this)),
+        area_(makeScrollArea(this, tr("Figures"))),
+        body_(new QWidget(area_)) {
     area_->setWidget(body_);
     row_ = makeRow(body_, gap, {16, 12, 16, 12});
     auto* stack = new QStackedLayout(this);

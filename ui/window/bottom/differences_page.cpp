@@ -288,7 +288,7 @@ QWidget* DifferencesPage::makeViews() {
   auto* layout = makeColumn(panel, 2, {12, 4, 12, 2});
   auto* views = new QStackedWidget(panel);
   // In a small dock it scrolls: rows of cells are not squeezed.
-  auto* scroll = makeScrollArea(views);
+  auto* scroll = makeScrollArea(views, tr("Charts of the differences"));
   auto* depth = new QWidget(scroll);
   auto* column = makeColumn(depth, 2);
   map_ = new PrecisionMap(matrix_, depth);

@@ -91,7 +91,7 @@ ExportSheet::ExportSheet(Session* session, QWidget* parent)
   column->addWidget(head);
   auto* middle = makeRow(nullptr);
   buildList(this);
-  listArea_ = makeScrollArea(this, Qt::ScrollBarAlwaysOff);
+  listArea_ = makeScrollArea(this, tr("Targets"), Qt::ScrollBarAlwaysOff);
   listArea_->setWidget(listBody_);
   middle->addWidget(listArea_);
   middle->addWidget(makeLine(Qt::Vertical, this));
@@ -135,7 +135,7 @@ void ExportSheet::buildList(QWidget* parent) {
 }
 
 QWidget* ExportSheet::makePage() {
-  auto* area = makeScrollArea(this, Qt::ScrollBarAlwaysOff);
+  auto* area = makeScrollArea(this, tr("Selected target"), Qt::ScrollBarAlwaysOff);
   auto* body = describe(new QWidget(area), "exportPage");
   auto* page = makeColumn(body, 14, {20, 14, 20, 14});
   auto* title = makeRow(nullptr, 12);

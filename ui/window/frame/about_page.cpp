@@ -40,7 +40,7 @@ QVector<Property> versionsOf(const EngineClient& engine) {
 
 AboutPage::AboutPage(const EngineClient* engine, QWidget* parent) : QWidget(parent), engine_(engine) {
   describe(this, "about", {}, tr("About NormLens"));
-  auto* scroll = makeScrollArea(this);
+  auto* scroll = makeScrollArea(this, tr("About NormLens"));
   makeColumn(this)->addWidget(scroll);
   auto* body = new QWidget(scroll);
   auto* across = makeRow(body, -1, {24, 28, 24, 28});

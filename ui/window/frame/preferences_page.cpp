@@ -36,7 +36,7 @@ constexpr const char* kDevices[] = {"cpu", "cuda"};
 
 PreferencesPage::PreferencesPage(QWidget* parent) : QWidget(parent) {
   describe(this, "preferences", {}, tr("Preferences"));
-  auto* scroll = makeScrollArea(this);
+  auto* scroll = makeScrollArea(this, tr("Preferences"));
   makeColumn(this)->addWidget(scroll);
   auto* body = new QWidget(scroll);
   auto* across = makeRow(body, -1, {24, 28, 24, 28});

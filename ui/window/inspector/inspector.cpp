@@ -462,7 +462,7 @@ class NodePage final : public QWidget {
 
 InspectorPage::InspectorPage(QWidget* owner) : page(owner) {
   auto* outer = makeColumn(owner);
-  auto* scroll = makeScrollArea(owner, Qt::ScrollBarAlwaysOff);
+  auto* scroll = makeScrollArea(owner, QObject::tr("Inspector"), Qt::ScrollBarAlwaysOff);
   scroll->setFocusPolicy(Qt::NoFocus);
   body = new QWidget(scroll);
   layout = makeColumn(body, 4, {16, 14, 16, 14});

@@ -227,7 +227,7 @@ QWidget* LabPage::makeLeft(QWidget* side) {
   auto* left = new QWidget(this);
   auto* row = makeRow(left);
   side_ = side;
-  cardsArea_ = makeScrollArea(left, Qt::ScrollBarAlwaysOff);
+  cardsArea_ = makeScrollArea(left, tr("Claims"), Qt::ScrollBarAlwaysOff);
   auto* ground = describe(new QFrame(cardsArea_), "figureGround");
   cards_ = describe(new ClaimCards(runs_, ground), "labCards");
   makeColumn(ground)->addWidget(cards_);
@@ -282,7 +282,7 @@ QWidget* LabPage::makeFigures() {
   auto* column = makeColumn(right);
   runBar_ = new RunBar(runs_, right);
   column->addWidget(runBar_);
-  auto* area = makeScrollArea(right);
+  auto* area = makeScrollArea(right, tr("Charts of the run"));
   auto* ground = describe(new QWidget(area), "figureGround");
   auto* inside = makeColumn(ground, kPageGap, {kPageGap, kPageGap, kPageGap, kPageGap});
   empty_ = describe(makeNotice(ground), "labEmpty");

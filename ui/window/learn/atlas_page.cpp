@@ -58,7 +58,7 @@ AtlasPage::AtlasPage(Session* session, QWidget* parent)
   body->addWidget(makeFigures(), 1);
   auto* side = describe(new QFrame(this), "atlasColumn");
   setTextWidth(side, kDetails);
-  auto* area = makeScrollArea(side, Qt::ScrollBarAlwaysOff);
+  auto* area = makeScrollArea(side, tr("Model of the atlas"), Qt::ScrollBarAlwaysOff);
   area->setWidget(makeDetails(area));
   makeColumn(side)->addWidget(area);
   body->addWidget(side);

@@ -6,6 +6,7 @@
 
 #include "ui/models/table_text.h"
 #include "ui/session/session.h"
+#include "ui/theme/spoken_role.h"
 #include "ui/theme/theme.h"
 #include "ui/widgets/follow_text.h"
 #include "ui/widgets/plots/picture_file.h"
@@ -16,6 +17,8 @@ namespace normlens::ui {
 
 FiguresPage::FiguresPage(LearnPageKind kind, Session* session, QWidget* parent)
     : QWidget(parent), session_(session), bar_(new LearnBar(kind, this)) {
+  setSpokenRole(this, QAccessible::Pane);
+  setAccessibleName(bar_->accessibleName());
   setFocusPolicy(Qt::StrongFocus);
   connect(bar_, &LearnBar::closed, this, &FiguresPage::closed);
   connect(bar_, &LearnBar::pageWanted, this, &FiguresPage::pageWanted);
@@ -25,7 +28,7 @@ QWidget* FiguresPage::makeSide(int width, const MakePart& controls, const MakePa
   auto* side = describe(new QFrame(this), "lessonColumn");
   setTextWidth(side, width);
   auto* column = makeColumn(side);
-  auto* area = makeScrollArea(side, Qt::ScrollBarAlwaysOff);
+  auto* area = makeScrollArea(side, tr("Settings"), Qt::ScrollBarAlwaysOff);
   area->setWidget(controls(area));
   column->addWidget(area, 1);
   column->addWidget(foot(side));

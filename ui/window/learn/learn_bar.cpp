@@ -15,13 +15,12 @@ LearnBar::LearnBar(LearnPageKind page, QWidget* parent) : QFrame(parent) {
   back_ =
       describe(new IconButton(QStringLiteral("chevron_left"), {}, tr("Back to the model (Esc)."), this), "learnBack");
   back_->setLook(IconButton::Look::Outlined);
-  auto* pages =
-      describe(new Segmented({{tr("Lessons"), tr("What the norms do, in interactive figures (Ctrl+1).")},
-                              {tr("Laboratory"), tr("Networks trained side by side (Ctrl+2).")},
-                              {tr("Geometry probe"), tr("The directions of the open model's vectors (Ctrl+3).")},
-                              {tr("Atlas"), tr("Which architectures fold (Ctrl+4).")}},
-                             this),
-               "learnPages");
+  const QVector<Segment> titles{{tr("Lessons"), tr("What the norms do, in interactive figures (Ctrl+1).")},
+                                {tr("Laboratory"), tr("Networks trained side by side (Ctrl+2).")},
+                                {tr("Geometry probe"), tr("The directions of the open model's vectors (Ctrl+3).")},
+                                {tr("Atlas"), tr("Which architectures fold (Ctrl+4).")}};
+  setAccessibleName(titles[static_cast<int>(page)].text);
+  auto* pages = describe(new Segmented(titles, this), "learnPages", {}, tr("Page"));
   pages->setCurrent(static_cast<int>(page));
   row->addWidget(back_);
   row->addStretch();

@@ -27,6 +27,7 @@
 #include "ui/learn/lesson.h"
 #include "ui/session/session.h"
 #include "ui/theme/icons.h"
+#include "ui/theme/spoken_role.h"
 #include "ui/theme/theme.h"
 #include "ui/widgets/follow_text.h"
 #include "ui/widgets/icon_button.h"
@@ -150,6 +151,7 @@ class LessonList final : public QWidget {
  public:
   // walk: not owned
   LessonList(LessonWalk* walk, QWidget* parent) : QWidget(parent), walk_(walk) {
+    setSpokenRole(this, QAccessible::Pane);
     describe(this, "lessonList", {}, tr("Lessons"));
     setFocusPolicy(Qt::StrongFocus);
     setMouseTracking(true);
@@ -319,7 +321,8 @@ LessonsPage::LessonsPage(Session* session, bool remembers, QWidget* parent)
       walk_(new LessonWalk(bundledLessons(), remembers, this)),
       models_(new LessonModels(session, this)),
       list_(new LessonList(walk_, this)) {
-  setObjectName(QStringLiteral("lessonsPage"));
+  setSpokenRole(this, QAccessible::Pane);
+  describe(this, "lessonsPage", {}, tr("Lessons"));
   setFocusPolicy(Qt::StrongFocus);
   auto* column = makeColumn(this);
   column->addWidget(makeTopBar());
@@ -328,7 +331,8 @@ LessonsPage::LessonsPage(Session* session, bool remembers, QWidget* parent)
   rest_ = new QBoxLayout(QBoxLayout::LeftToRight);
   rest_->setSpacing(0);
   rest_->addWidget(makeText());
-  auto* area = describe(makeScrollArea(this), "figureArea");  // where the page is smaller than its figure
+  auto* area = describe(makeScrollArea(this, tr("Figure of the lesson")),
+                        "figureArea");  // where the page is smaller than its figure
   auto* ground = describe(new QWidget(area), "figureGround");
   figures_ = describe(new QStackedWidget(ground), "figures");
   makeColumn(ground, 0, {16, 16, 16, 16})->addWidget(figures_);
@@ -390,7 +394,7 @@ void LessonsPage::makeExport() {
 QWidget* LessonsPage::makeText() {
   textColumn_ = describe(new QFrame(this), "lessonColumn");
   auto* column = makeColumn(textColumn_);
-  auto* area = makeScrollArea(textColumn_, Qt::ScrollBarAlwaysOff);
+  auto* area = makeScrollArea(textColumn_, tr("Text of the lesson"), Qt::ScrollBarAlwaysOff);
   auto* inside = new QWidget(area);
   auto* words = makeColumn(inside, 12, {kMargin, 20, kMargin, 16});
   eyebrow_ = makeLabel({}, "soft", inside);

@@ -71,7 +71,7 @@ QWidget* ProbePage::makeControls(QWidget* side) {
                                    {tr("Folded"), tr("The result of the last fold.")},
                                    {tr("Both"), tr("The open model next to its fold.")}},
                                   inside),
-                    "probeModel");
+                    "probeModel", {}, tr("Model"));
   model_->setSnug(true);
   words->addWidget(model_);
   words->addSpacing(8);
@@ -121,7 +121,7 @@ QWidget* ProbePage::makeFoot(QWidget* side) {
 }
 
 QWidget* ProbePage::makeFigures() {
-  auto* area = makeScrollArea(this);
+  auto* area = makeScrollArea(this, tr("Charts of the probe"));
   auto* ground = describe(new QWidget(area), "figureGround");
   auto* column = makeColumn(ground, 16, {16, 16, 16, 16});
   charts_ = describe(new ProbeCharts(ground), "probeCharts");

@@ -12,6 +12,7 @@
 #include "ui/graphview/linked_views.h"
 #include "ui/models/plan/variant_table.h"
 #include "ui/session/session.h"
+#include "ui/theme/spoken_role.h"
 #include "ui/theme/theme.h"
 #include "ui/widgets/elided_label.h"
 #include "ui/widgets/follow_text.h"
@@ -39,7 +40,8 @@ CompareView::CompareView(Session* session, QWidget* parent)
       figures_(session->engine(), this),
       weightsA_{Question(session->engine(), this), {}},
       weightsB_{Question(session->engine(), this), {}} {
-  setObjectName(QStringLiteral("compare"));
+  setSpokenRole(this, QAccessible::Pane);
+  describe(this, "compare", {}, tr("Comparison"));
   setFocusPolicy(Qt::ClickFocus);  // a click beside the views keeps Esc working
   build();
   views_ = new graphview::LinkedViews(viewA_, viewB_, this);

@@ -473,7 +473,7 @@ void GraphPane::showCrumbs(int scope, const QString& last) {
     const protocol::GraphScope* at = session_->index().scope(id);
     parts.push_back({at->parent < 0 ? model : text(at->name), id});
   }
-  if (parts.isEmpty()) parts.push_back({model, 0});
+  if (parts.isEmpty() && !model.isEmpty()) parts.push_back({model, 0});
   if (!last.isEmpty()) parts.push_back({last, -1});
   for (int i = 0; i < parts.size(); ++i) {
     ThemedIcon* arrow = nullptr;
