@@ -68,6 +68,10 @@ struct RunRecord {
   bool operator==(const RunRecord&) const = default;
 };
 
+// Names the figure in which a claim can be seen.
+enum class FindingFigure : uint8_t { Weights, Lengths, Accuracy, Angle, StepTime };
+NORMLENS_NAMES(FindingFigure, "weights", "lengths", "accuracy", "angle", "step_time")
+
 // A Finding is one claim of the papers, checked in this run's numbers.
 struct Finding {
   std::string claim;            // one sentence
@@ -75,6 +79,7 @@ struct Finding {
   std::optional<double> value;  // that decides
   std::optional<double> limit;  // The value is compared with it.
   std::string text;             // with numbers: what came out
+  FindingFigure figure = FindingFigure::Weights;
 
   bool operator==(const Finding&) const = default;
 };
@@ -128,7 +133,7 @@ NORMLENS_FIELDS(lab::InputStatistics, mean, mean_spread, deviation, deviation_sp
 NORMLENS_FIELDS(lab::RunRecord, event, run, member, epoch, epochs, done, of, train_loss, test_loss, test_accuracy,
                 layer_names, gradient_norms, inputs, norms, activations, weight_difference, different_weight,
                 ms_per_step, bytes, seconds, text)
-NORMLENS_FIELDS(lab::Finding, claim, holds, value, limit, text)
+NORMLENS_FIELDS(lab::Finding, claim, holds, value, limit, text, figure)
 NORMLENS_FIELDS(lab::StepCost, member, median_ms, low_ms, high_ms, ratio, ratio_low, ratio_high, noise, bytes, batch)
 NORMLENS_FIELDS(lab::RunResult, run, settings, end, records, findings, costs, weights, machine, seconds)
 }  // namespace normlens::protocol

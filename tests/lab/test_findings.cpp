@@ -94,8 +94,10 @@ TEST(Findings, TheDepthOrderingIsThatOfTheNumbers) {
     numbers.find();
     EXPECT_EQ(numbers.about("the length of the last layer's input").holds, swing > 1);
     EXPECT_EQ(numbers.about("the mean of the last layer's input").holds, false);
+    EXPECT_EQ(numbers.about("the length of the last layer's input").figure, FindingFigure::Lengths);
     const Finding better = numbers.about("LayerNorm reaches a better test accuracy than RMSNorm");
     EXPECT_EQ(better.holds, false);
+    EXPECT_EQ(better.figure, FindingFigure::Accuracy);
     EXPECT_EQ(better.text.find("in each one's best epoch "), 0U) << better.text;
     EXPECT_TRUE(better.text.ends_with(" against 75.0%")) << better.text;
   }
@@ -109,6 +111,7 @@ TEST(Findings, ADifferenceInsideTheNoiseIsNone) {
   numbers.result_.costs[0].noise = false;
   numbers.find();
   EXPECT_EQ(numbers.about("RMSNorm alone takes less time").holds, true);
+  EXPECT_EQ(numbers.about("RMSNorm alone takes less time").figure, FindingFigure::StepTime);
 }
 
 // Papers 001 §5.3: the crossing s·b > p, between the batches around it.
@@ -142,6 +145,7 @@ TEST(Findings, CenteredWeightsPayFromWhereTheRatioStaysAboveOne) {
       EXPECT_NEAR(*found.value, *row.from, 1e-9);  // half way on logarithms
     }
     EXPECT_EQ(found.limit, 16);
+    EXPECT_EQ(found.figure, FindingFigure::StepTime);
   }
 }
 

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <numeric>
 
 #include "ui/charts/chart_style.h"
 #include "ui/words/format.h"
@@ -234,16 +235,9 @@ void addBars(QChart& chart, const Axes& axes, const LabCurve& curve, const std::
   addSeries(chart, axes, makeMarks(curve, points, theme), curve.name);
 }
 
-// The curve's last epoch; nullopt: it has not begun.
-std::optional<RunRecord> lastOf(const LabCurve& curve) {
-  const auto last = lab::lastOfEach(curve.run->records);
-  const auto found = std::ranges::find(last, curve.member, &RunRecord::member);
-  return found == last.end() ? std::nullopt : std::optional(*found);
-}
-
-// Draws a figure of each layer after the last epoch, each network a little to the side of the others.
-template <auto Layers, auto Value, auto Spread>
-void fillLayers(QChart& chart, const LabPicture& picture, const Theme& theme) {
+// Draws bars of each layer, each network a little to the side of the others.
+void fillLayers(QChart& chart, const LabPicture& picture, const Theme& theme,
+                std::vector<Bar> (*barsOf)(const LabCurve& curve)) {
   constexpr double kWidth = 0.5;
   std::vector<std::vector<Bar>> bars;
   double high = 0;
@@ -251,22 +245,49 @@ void fillLayers(QChart& chart, const LabPicture& picture, const Theme& theme) {
   for (size_t i = 0; i < picture.curves.size(); ++i) {
     const auto count = static_cast<double>(picture.curves.size());
     const double aside = ((static_cast<double>(i) + 0.5) / count - 0.5) * kWidth;
-    const auto last = lastOf(picture.curves[i]);
-    auto& own = bars.emplace_back();
-    if (!last) continue;
-    const std::vector<lab::InputStatistics>& inputs = (*last).*Layers;
-    layers = std::max(layers, inputs.size());
-    for (size_t layer = 0; layer < inputs.size(); ++layer) {
-      const double middle = inputs[layer].*Value, reach = inputs[layer].*Spread;
-      const double low = middle - reach, top = middle + reach;
-      if (!(std::abs(low) < kBeyondMeasure && std::abs(top) < kBeyondMeasure)) continue;
-      own.push_back({{static_cast<double>(layer) + 1 + aside, middle}, low, top});
-      high = std::max(high, top);
-    }
+    auto& own = bars.emplace_back(barsOf(picture.curves[i]));
+    layers = std::max(layers, own.size());
+    for (size_t layer = 0; layer < own.size(); ++layer) own[layer].at.setX(static_cast<double>(layer) + 1 + aside);
+    std::erase_if(own, [](const Bar& bar) {
+      return !(std::abs(bar.low) < kBeyondMeasure && std::abs(bar.high) < kBeyondMeasure);
+    });
+    for (const Bar& bar : own) high = std::max(high, bar.high);
   }
   const Axes axes{addCountAxis(chart, layers, tr("layer"), theme),
                   addNumberAxis(chart, Qt::AlignLeft, 0, high > 0 ? high * 1.05 : 1, {}, theme)};
   for (size_t i = 0; i < bars.size(); ++i) addBars(chart, axes, picture.curves[i], bars[i], theme);
+}
+
+// After the last epoch, over the batch.
+void fillAngles(QChart& chart, const LabPicture& picture, const Theme& theme) {
+  fillLayers(chart, picture, theme, [](const LabCurve& curve) {
+    std::vector<Bar> bars;
+    const auto last = lab::lastOfEach(curve.run->records);
+    const auto own = std::ranges::find(last, curve.member, &RunRecord::member);
+    if (own == last.end()) return bars;
+    for (const lab::InputStatistics& norm : own->norms)
+      bars.push_back({{0, norm.angle}, norm.angle - norm.angle_spread, norm.angle + norm.angle_spread});
+    return bars;
+  });
+}
+
+// Over the epochs, in percent of their mean.
+void fillLengths(QChart& chart, const LabPicture& picture, const Theme& theme) {
+  fillLayers(chart, picture, theme, [](const LabCurve& curve) {
+    std::vector<std::vector<double>> lengths;  // by layer
+    for (const RunRecord& record : curve.run->records) {
+      if (!(record.member == curve.member) || record.event != lab::RunEvent::Epoch || record.epoch < 1) continue;
+      lengths.resize(std::max(lengths.size(), record.inputs.size()));
+      for (size_t i = 0; i < record.inputs.size(); ++i) lengths[i].push_back(record.inputs[i].length);
+    }
+    std::vector<Bar> bars;
+    for (const std::vector<double>& layer : lengths) {
+      const auto [least, most] = std::ranges::minmax(layer);
+      const double percent = 100 * static_cast<double>(layer.size()) / std::accumulate(layer.begin(), layer.end(), 0.0);
+      bars.push_back({{0, 100}, percent * least, percent * most});
+    }
+    return bars;
+  });
 }
 
 QLogValueAxis* addTokenAxis(QChart& chart, double low, double high, const Theme& theme) {
@@ -331,12 +352,10 @@ constexpr Kind kKinds[] = {
      QT_TRANSLATE_NOOP("LabCharts", "from LayerNorm's weights; dashed: the papers' bound"), fillDifference},
     {QT_TRANSLATE_NOOP("LabCharts", "Gradient norm"), QT_TRANSLATE_NOOP("LabCharts", "first and last layer"),
      fillGradients},
-    {QT_TRANSLATE_NOOP("LabCharts", "Standard deviation of each layer's input"),
-     QT_TRANSLATE_NOOP("LabCharts", "bars: over the batch"),
-     fillLayers<&RunRecord::inputs, &lab::InputStatistics::deviation, &lab::InputStatistics::deviation_spread>},
+    {QT_TRANSLATE_NOOP("LabCharts", "Length of each layer's input"),
+     QT_TRANSLATE_NOOP("LabCharts", "percent of its mean; bars: over the epochs"), fillLengths},
     {QT_TRANSLATE_NOOP("LabCharts", "Angle to the uniform vector"),
-     QT_TRANSLATE_NOOP("LabCharts", "of each norm's input, degrees"),
-     fillLayers<&RunRecord::norms, &lab::InputStatistics::angle, &lab::InputStatistics::angle_spread>},
+     QT_TRANSLATE_NOOP("LabCharts", "of each norm's input, degrees"), fillAngles},
     {QT_TRANSLATE_NOOP("LabCharts", "Test accuracy"), QT_TRANSLATE_NOOP("LabCharts", "percent"), fillAccuracy},
     {QT_TRANSLATE_NOOP("LabCharts", "Time per step"), QT_TRANSLATE_NOOP("LabCharts", "median over the rounds"),
      fillStepTime},

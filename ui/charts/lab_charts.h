@@ -17,7 +17,7 @@ enum class LabChart {
   Loss,              // The training loss, logarithmic.
   WeightDifference,  // from the network with LayerNorm, logarithmic; each precision
   GradientNorm,      // The first and the last layer's, logarithmic.
-  InputSpread,       // The spread of each layer's input, after the last epoch.
+  InputLength,       // How much the length of each layer's input varies over the epochs (papers 001 §5.1).
   Angle,             // of what each norm reads to the uniform vector, after the last epoch (papers 002 §3)
   TestAccuracy,
   StepTime,  // Shown for the experiment that measures it, with intervals.

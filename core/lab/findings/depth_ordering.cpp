@@ -53,6 +53,7 @@ struct Claim {
   NormUse other;
   bool less;
   const char* said = "";  // before the two figures
+  FindingFigure shownIn = FindingFigure::Lengths;
 };
 
 std::vector<Claim> claims() {
@@ -67,11 +68,11 @@ std::vector<Claim> claims() {
       {"the lengths of the norms' inputs vary less with LayerNorm than with RMSNorm alone",  // Figure 15
        rangeWithin<&RunRecord::norms, 0>, NormUse::LayerNorm, NormUse::RmsNorm, true},
       {"LayerNorm reaches a better test accuracy than RMSNorm alone", bestAccuracy, NormUse::LayerNorm,
-       NormUse::RmsNorm, false, kBest},
+       NormUse::RmsNorm, false, kBest, FindingFigure::Accuracy},
       {"CBWC + RMSNorm reaches a better test accuracy than RMSNorm alone", bestAccuracy, NormUse::CbwcRmsNorm,
-       NormUse::RmsNorm, false, kBest},
+       NormUse::RmsNorm, false, kBest, FindingFigure::Accuracy},
       {"LayerNorm reaches a better test accuracy than no norm", bestAccuracy, NormUse::LayerNorm, NormUse::Plain, false,
-       kBest},
+       kBest, FindingFigure::Accuracy},
   };
 }
 
@@ -83,8 +84,11 @@ std::optional<Finding> sameStatistics(const RunResult& result, int layers) {
   const double difference = std::abs(own->mean - reference->mean) / reference->mean;
   return Finding{
       std::to_string(layers) + " layers: with CBWC + RMSNorm the last layer's input varies as with LayerNorm",
-      difference < 0.01, difference, 0.01,
-      inPercent(*own) + " of its length with CBWC + RMSNorm, " + inPercent(*reference) + " with LayerNorm"};
+      difference < 0.01,
+      difference,
+      0.01,
+      inPercent(*own) + " of its length with CBWC + RMSNorm, " + inPercent(*reference) + " with LayerNorm",
+      FindingFigure::Lengths};
 }
 
 }  // namespace
@@ -98,7 +102,7 @@ std::vector<Finding> depthOrdering(const RunResult& result) {
       if (!own || !other) continue;
       const bool holds = claim.less ? own->mean < other->mean : own->mean > other->mean;
       findings.push_back({std::to_string(layers) + " layers: " + claim.text, holds, own->mean, other->mean,
-                          claim.said + inPercent(*own) + " against " + inPercent(*other)});
+                          claim.said + inPercent(*own) + " against " + inPercent(*other), claim.shownIn});
     }
     if (auto same = sameStatistics(result, layers)) findings.push_back(std::move(*same));
   }

@@ -28,7 +28,8 @@ Finding crossing(const RunResult& result, int layers, Precision precision) {
       {},
       {},
       settings.width,
-      {}};
+      {},
+      FindingFigure::StepTime};
   std::vector<const StepCost*> costs;
   for (const StepCost& cost : result.costs) {
     const RunMember& of = cost.member;
@@ -78,11 +79,13 @@ std::optional<Finding> rightAngles(const RunResult& result) {
     }
   }
   if (!most) return std::nullopt;
-  return Finding{"RMSNorm alone: what the norms read lies at right angles to the uniform vector", *most < 3 * chance,
-                 most, 3 * chance,
+  return Finding{"RMSNorm alone: what the norms read lies at right angles to the uniform vector",
+                 *most < 3 * chance,
+                 most,
+                 3 * chance,
                  shortNumber(summaryOf(angles)) +
-                     " degrees over layers and seeds; a random direction of this width has 90 ± " +
-                     shortNumber(chance)};
+                     " degrees over layers and seeds; a random direction of this width has 90 ± " + shortNumber(chance),
+                 FindingFigure::Angle};
 }
 
 std::vector<Finding> costOfSteps(const RunResult& result) {
@@ -102,7 +105,8 @@ std::vector<Finding> costOfSteps(const RunResult& result) {
                     {},
                     cost.ratio,
                     1,
-                    {}};
+                    {},
+                    FindingFigure::StepTime};
     if (!cost.noise) finding.holds = cost.ratio > 1;
     finding.text = shortNumber(cost.ratio) + " times as fast, 95% interval " + shortNumber(cost.ratio_low) + " to " +
                    shortNumber(cost.ratio_high) + (cost.noise ? ": no difference was measured" : "");

@@ -459,7 +459,7 @@ QVector<Scene> windowScenes() {
       {QStringLiteral("lab_done"),
        [](Stage& stage) {
          startTraining(stage);
-         auto* says = stage.window.findChild<QLabel*>(QStringLiteral("labSays"));
+         auto* says = stage.window.findChild<QLabel*>(QStringLiteral("labSays1"));
          (void)waitFor([&] { return !says->text().isEmpty(); });
        }},
       {QStringLiteral("log"),

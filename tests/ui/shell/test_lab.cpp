@@ -65,6 +65,20 @@ struct Laboratory : Shown {
     return lines;
   }
 
+  [[nodiscard]] QString says(LabChart kind) {
+    const auto* label = child<QLabel>(qPrintable(QStringLiteral("labSays%1").arg(static_cast<int>(kind))));
+    return label->isVisible() ? label->text() : QString();
+  }
+  // Those that are shown.
+  [[nodiscard]] QList<LabChart> charts() const {
+    QList<LabChart> shown;
+    for (int kind = 0; kind <= static_cast<int>(LabChart::StepTime); ++kind) {
+      const auto* view = window.findChild<LabFigures*>()->chart(static_cast<LabChart>(kind));
+      if (view->isVisible()) shown << static_cast<LabChart>(kind);
+    }
+    return shown;
+  }
+
   LabRuns* runs = nullptr;
   LabTable* table = nullptr;
   SettingsForm* form = nullptr;
@@ -88,8 +102,28 @@ class LabTest final : public QObject {
     QTRY_VERIFY_WITH_TIMEOUT(lab.runs->state() == LabRuns::State::Idle, 30'000);
     QCOMPARE(lab.cell(0, LabTable::State), QStringLiteral("done"));
     QCOMPARE(lab.cell(0, LabTable::Difference), QStringLiteral("reference"));
-    QVERIFY(lab.child<QLabel>("labSays")->text().contains(QStringLiteral("Confirmed")));
+    QVERIFY(lab.says(LabChart::WeightDifference).contains(QStringLiteral("Confirmed")));
     QVERIFY(lab.form->isEnabled());
+  }
+
+  // Each claim of a run has one chart, with its sentence; the others are shown when they are asked for.
+  void eachClaimHasItsFigure() {
+    Laboratory lab;
+    lab.click("labClaims");
+    lab.click("labStart_equivalence");
+    QTRY_VERIFY_WITH_TIMEOUT(!lab.runs->busy() && lab.runs->run(1) != nullptr && lab.runs->run(1)->isDone(), 30'000);
+    QCOMPARE(lab.charts(), (QList{LabChart::Loss, LabChart::WeightDifference}));
+    QVERIFY(lab.says(LabChart::WeightDifference).contains(QStringLiteral("1.9e-7")));
+    lab.click("labOthers");
+    QCOMPARE(lab.charts().size(), 6);  // no step was timed
+    for (const LabChart chart : lab.charts()) QCOMPARE(lab.says(chart).isEmpty(), chart != LabChart::WeightDifference);
+    lab.click("labOthers");
+    lab.click("labStart_depth_sweep");
+    QTRY_VERIFY_WITH_TIMEOUT(!lab.runs->busy() && lab.runs->run(2) != nullptr && lab.runs->run(2)->isDone(), 30'000);
+    QCOMPARE(lab.charts(), (QList{LabChart::Loss, LabChart::InputLength, LabChart::TestAccuracy}));
+    QVERIFY(lab.says(LabChart::InputLength).contains(QStringLiteral("varies less")));
+    QVERIFY(lab.says(LabChart::TestAccuracy).contains(QStringLiteral("trains better")));
+    QVERIFY(lab.says(LabChart::WeightDifference).isEmpty());
   }
 
   void theChartsFollowTheTheme() {

@@ -1,8 +1,10 @@
 #include "ui/window/lab/lab_figures.h"
 
 #include <QGridLayout>
+#include <QPushButton>
 #include <algorithm>
 #include <span>
+#include <utility>
 
 #include "ui/charts/chart_view.h"
 #include "ui/theme/theme.h"
@@ -20,9 +22,24 @@ constexpr size_t kMostFindings = 60;
 constexpr qsizetype kMostLetters = 600;  // Limits a finding.
 constexpr int kColumns = 2;
 
-constexpr LabChart kCharts[] = {LabChart::Loss,         LabChart::WeightDifference, LabChart::StepTime,
-                                LabChart::GradientNorm, LabChart::TestAccuracy,     LabChart::InputSpread,
-                                LabChart::Angle};
+constexpr LabChart kCharts[] = {LabChart::Loss,        LabChart::WeightDifference, LabChart::StepTime,
+                                LabChart::InputLength, LabChart::TestAccuracy,     LabChart::Angle,
+                                LabChart::GradientNorm};
+
+// Ordered as FindingFigure.
+constexpr LabChart kChartOf[] = {LabChart::WeightDifference, LabChart::InputLength, LabChart::TestAccuracy,
+                                 LabChart::Angle, LabChart::StepTime};
+
+// The charts of a run's claims, one for each; known before there are findings.
+std::vector<LabChart> chartsOf(const KeptRun& run) {
+  if (run.settings.experiment == lab::Experiment::Cost) return {LabChart::StepTime};
+  const bool depth = run.settings.experiment == lab::Experiment::DepthSweep;
+  std::vector<LabChart> charts{LabChart::Loss, depth ? LabChart::InputLength : LabChart::WeightDifference};
+  if (depth) charts.push_back(LabChart::TestAccuracy);
+  if (std::ranges::find(run.findings, lab::FindingFigure::Angle, &lab::Finding::figure) != run.findings.end())
+    charts.push_back(LabChart::Angle);
+  return charts;
+}
 
 }  // namespace
 
@@ -32,30 +49,49 @@ LabFigures::LabFigures(QWidget* parent) : QWidget(parent) {
   grid_->setSpacing(kGap);
   for (const LabChart chart : kCharts) charts_.emplace(chart, makeChartCard(chart));
   grid_->addWidget(makeLegend(), 0, 0, 1, kColumns);
-  makeSays();
-  arrange(kColumns);
+  others_ = makeButton({}, "link", this);
+  others_->setObjectName(QStringLiteral("labOthers"));
+  others_->setCheckable(true);
+  connect(others_, &QPushButton::toggled, this, &LabFigures::showCards);
+  arrange();
 }
 
 // The time of a step comes and goes, and has a row of its own.
-void LabFigures::arrange(int columns) {
-  if (columns == columns_) return;
-  columns_ = columns;
+void LabFigures::arrange() {
   int row = 1, column = 0;
   const auto put = [&](QWidget* card, bool alone) {
     if (column > 0 && alone) ++row, column = 0;
     grid_->removeWidget(card);
-    grid_->addWidget(card, row, column, 1, alone ? kColumns : kColumns / columns);
-    column = alone ? columns : column + 1;
-    if (column == columns) ++row, column = 0;
+    grid_->addWidget(card, row, column, 1, alone ? kColumns : kColumns / columns_);
+    column = alone ? columns_ : column + 1;
+    if (column == columns_) ++row, column = 0;
   };
-  for (const LabChart chart : kCharts) put(charts_.at(chart).frame, chart == LabChart::StepTime);
-  put(saysFrame_, true);
+  const auto putThose = [&](bool claimed) {
+    for (const LabChart chart : kCharts) {
+      if (isClaimed(chart) == claimed) put(charts_.at(chart).frame, chart == LabChart::StepTime);
+    }
+  };
+  putThose(true);
+  put(others_, true);
+  grid_->setAlignment(others_, Qt::AlignLeft);
+  putThose(false);
   for (int each = 0; each < kColumns; ++each) grid_->setColumnStretch(each, 1);
+  showCards();
+}
+
+bool LabFigures::isClaimed(LabChart chart) const { return std::ranges::find(claimed_, chart) != claimed_.end(); }
+
+void LabFigures::showCards() {
+  const bool all = others_->isChecked();
+  others_->setText(all ? tr("Hide the other charts") : tr("Show the other charts"));
+  for (const auto& [kind, card] : charts_)
+    card.frame->setVisible(isClaimed(kind) || (all && (costs_ || kind != LabChart::StepTime)));
 }
 
 void LabFigures::resizeEvent(QResizeEvent* event) {
   QWidget::resizeEvent(event);
-  arrange(width() < grown(kTwoColumns) ? 1 : kColumns);
+  const int columns = width() < grown(kTwoColumns) ? 1 : kColumns;
+  if (std::exchange(columns_, columns) != columns) arrange();
 }
 
 LabFigures::Card LabFigures::makeChartCard(LabChart kind) {
@@ -75,7 +111,11 @@ LabFigures::Card LabFigures::makeChartCard(LabChart kind) {
   view->setObjectName(QStringLiteral("labChartView%1").arg(static_cast<int>(kind)));
   followText(view, [view] { view->setMinimumSize(grown(kLeastWidth), grown(kChart)); });
   column->addWidget(view, 1);
-  return {frame, view};
+  auto* says = makeWords("fact", frame);
+  says->setObjectName(QStringLiteral("labSays%1").arg(static_cast<int>(kind)));
+  says->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);  // a long word makes the page no wider
+  column->addWidget(says);
+  return {frame, view, says};
 }
 
 // One for all charts.
@@ -98,34 +138,35 @@ QWidget* LabFigures::makeLegend() {
   return head;
 }
 
-void LabFigures::makeSays() {
-  auto* frame = makeCard(this);
-  auto* column = makeColumn(frame, 4, {12, 8, 12, 10});
-  column->addWidget(makeLabel(tr("Claims and results"), "section", frame));
-  says_ = describe(makeWords("fact", frame), "labSays");
-  says_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);  // a long word makes the page no wider
-  column->addWidget(says_);
-  saysFrame_ = frame;
+// Each below its chart.
+void LabFigures::showFindings(const KeptRun* run) {
+  std::map<LabChart, QStringList> sentences;
+  if (run != nullptr) {
+    for (const lab::Finding& finding : std::span(run->findings).first(std::min(run->findings.size(), kMostFindings)))
+      sentences[kChartOf[static_cast<size_t>(finding.figure)]] << findingWords(finding).left(kMostLetters);
+  }
+  for (const auto& [kind, card] : charts_) {
+    card.says->setText(sentences[kind].join(u'\n'));
+    card.says->setVisible(!card.says->text().isEmpty());
+  }
 }
 
 void LabFigures::show(const std::vector<KeptRun>& runs, const LabPlace& shown, const std::vector<LabPlace>& ticked) {
   const LabPicture picture = labPicture(runs, shown, ticked);
   const auto run = std::ranges::find(runs, shown.run, &KeptRun::number);
-  QStringList sentences;
-  if (run != runs.end()) {
-    for (const lab::Finding& finding : std::span(run->findings).first(std::min(run->findings.size(), kMostFindings)))
-      sentences << findingWords(finding).left(kMostLetters);
-  }
-  says_->setText(sentences.join(u'\n'));
-  saysFrame_->setVisible(!sentences.isEmpty());
+  showFindings(run != runs.end() ? &*run : nullptr);
   for (const auto& entry : legend_) {
     entry.second->setVisible(std::ranges::any_of(
         picture.curves, [&](const LabCurve& curve) { return curve.member.network == entry.first; }));
   }
   showPaler(picture);
-  const bool cost =
+  const bool costs =
       std::ranges::any_of(picture.curves, [](const LabCurve& curve) { return !curve.run->costs.empty(); });
-  charts_.at(LabChart::StepTime).frame->setVisible(cost);
+  const auto claimed = run != runs.end() ? chartsOf(*run) : std::vector<LabChart>();
+  if (std::exchange(costs_, costs) != costs || claimed_ != claimed) {
+    claimed_ = claimed;
+    arrange();
+  }
   const Theme theme = themeOf(this);
   for (const auto& [kind, card] : charts_) card.view->showChart(makeLabChart(kind, picture, theme));
 }

@@ -1,4 +1,5 @@
-// The charts of the networks that are looked at, and what the run's numbers mean for the papers' claims.
+// The charts of the networks that are looked at: one for each kind of claim, with what the run's numbers mean for the
+// papers' claims below it, and the others once they are asked for.
 // Thread: GUI thread.
 #pragma once
 
@@ -9,6 +10,8 @@
 #include "ui/charts/lab_charts.h"
 
 class QGridLayout;
+class QLabel;
+class QPushButton;
 class QLabel;
 
 namespace normlens::ui {
@@ -33,21 +36,25 @@ class LabFigures final : public QWidget {
   struct Card {
     QWidget* frame;
     ChartView* view;
+    QLabel* says;  // the claims that can be seen in it
   };
   Card makeChartCard(LabChart kind);
-  void arrange(int columns);
+  void arrange();
+  void showCards();
+  [[nodiscard]] bool isClaimed(LabChart chart) const;
   QWidget* makeLegend();
-  void makeSays();
+  void showFindings(const KeptRun* run);
   // Lists in the legend what is drawn weaker.
   void showPaler(const LabPicture& picture);
 
   QGridLayout* grid_ = nullptr;
-  int columns_ = 0;
+  int columns_ = 2;
+  std::vector<LabChart> claimed_;  // what the run's claims can be seen in, after the loss
+  bool costs_ = false;             // steps were timed
   std::map<LabChart, Card> charts_;
   std::map<lab::NormUse, QWidget*> legend_;
   ElidedLabel* paler_ = nullptr;
-  QWidget* saysFrame_ = nullptr;
-  QLabel* says_ = nullptr;
+  QPushButton* others_ = nullptr;
 };
 
 }  // namespace normlens::ui
