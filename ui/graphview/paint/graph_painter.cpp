@@ -338,8 +338,8 @@ void BoxSprites::draw(QPainter& painter, const QRectF& rect, double zoom, BoxKin
             margin = static_cast<int>(std::ceil(kMargin * ratio));
   const QPointF corner(margin / ratio, margin / ratio);  // The box's corner in its picture.
   const quint64 key = static_cast<quint64>(w) | static_cast<quint64>(h) << 16 |
-                      static_cast<quint64>(state.bits()) << 32 |
-                      static_cast<quint64>(static_cast<unsigned char>(letter)) << 40 | static_cast<quint64>(kind) << 48;
+                      static_cast<quint64>(state.bits()) << 32 |  // Of 12 bits.
+                      static_cast<quint64>(static_cast<unsigned char>(letter)) << 44 | static_cast<quint64>(kind) << 52;
   auto sprite = sprites_.constFind(key);
   if (sprite == sprites_.constEnd()) {
     if (sprites_.size() > kMaxSprites) sprites_.clear();
