@@ -107,7 +107,7 @@ void bindMethods(Dispatcher& to, service::Service& s, confine::Confinement level
   to.bind(methods::kZeroMeanMap, [&](const auto& p, const Task& t) { return s.zeroMeanMap(p, t); });
   to.bind(methods::kShiftCone, [&](const auto& p, const Task& t) { return s.shiftCone(p, t); });
   to.bind(methods::kPlan, [&](const auto& p, const Task& t) { return s.plan(p, t); });
-  to.bind(methods::kNormPrices, [&](const auto&, const Task& t) { return s.normPrices(t); });
+  to.bind(methods::kNormPrices, [&](const auto& p, const Task& t) { return s.normPrices(p, t); });
   to.bind(methods::kPreviewCenter, [&](const auto& p, const Task&) { return s.previewCenter(p); });
   to.bind(methods::kFold, [&](const auto& p, const Task& task) { return s.fold(p, task); });
   to.bind(methods::kPlanText, [&](const auto&, const Task&) {

@@ -45,7 +45,7 @@ inline constexpr Method<NormParams, ZeroMeanGraph> kZeroMeanGraph{"zero_mean_gra
 inline constexpr Method<PlanParams, ZeroMeanMap> kZeroMeanMap{"zero_mean_map"};
 inline constexpr Method<ShiftConeParams, ShiftCone> kShiftCone{"shift_cone"};
 inline constexpr Method<PlanParams, PlanInfo> kPlan{"plan"};
-inline constexpr Method<NoParams, NormPrices> kNormPrices{"norm_prices"};
+inline constexpr Method<BenchParams, NormPrices> kNormPrices{"norm_prices"};  // of the params the device alone
 inline constexpr Method<CenterParams, CenterPreview> kPreviewCenter{"preview_center"};
 inline constexpr Method<FoldParams, FoldResult> kFold{"fold"};
 inline constexpr Method<NoParams, PlanText> kPlanText{"plan_text"};  // of the last fold

@@ -48,7 +48,7 @@ NORMLENS_FIELDS(PlanParams, policy, center_values, copy_values, keep_values, kee
                 gamma, carry_means)
 
 // ---- plan: PlanParams -> PlanInfo. fold is the same list applied and proved.
-// norm_prices: no params -> NormPrices. The figures behind Prices::Measured; measured once.
+// norm_prices: BenchParams -> NormPrices, on their device. On the CPU the figures behind Prices::Measured.
 // Medians in microseconds over one tensor of [rows, width]. rows 0: nothing was measured.
 struct NormPrices {
   int64_t rows = 0, width = 0;

@@ -182,9 +182,9 @@ Result<protocol::PlanInfo> Service::plan(const protocol::PlanParams& params, con
   return state_->describe(planned);
 }
 
-Result<protocol::NormPrices> Service::normPrices(const Task& task) {
+Result<protocol::NormPrices> Service::normPrices(const protocol::BenchParams& params, const Task& task) {
   RETURN_IF_ERROR(state_->needInputs());
-  return state_->plans->timesOf(formats::NormFlavour::Portable, task);
+  return state_->plans->timesOf(formats::NormFlavour::Portable, params.device, task);
 }
 
 Result<protocol::CenterPreview> Service::previewCenter(const protocol::CenterParams& params) const {

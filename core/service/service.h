@@ -91,7 +91,7 @@ class Service {
   [[nodiscard]] Result<protocol::ZeroMeanMap> zeroMeanMap(const protocol::PlanParams& params, const Task& task);
   [[nodiscard]] Result<protocol::ShiftCone> shiftCone(const protocol::ShiftConeParams& params, const Task& task);
   [[nodiscard]] Result<protocol::PlanInfo> plan(const protocol::PlanParams& params, const Task& task);
-  [[nodiscard]] Result<protocol::NormPrices> normPrices(const Task& task);
+  [[nodiscard]] Result<protocol::NormPrices> normPrices(const protocol::BenchParams& params, const Task& task);
   [[nodiscard]] Result<protocol::CenterPreview> previewCenter(const protocol::CenterParams& params) const;
   // Call it early before an export of the open model: what an export needs of the source is then found while the model
   // is analyzed.

@@ -152,9 +152,12 @@ TEST_F(ForcedErrorsOfBert, TheBlockerIsTheNormBefore) {
 }
 
 TEST_F(ForcedErrorsOfBert, PricesAreMeasuredWhereNoPlanHingesOnThem) {
-  const auto prices = must(service_.normPrices(Task{}));
+  const auto prices = must(service_.normPrices({}, Task{}));
   EXPECT_GT(prices.rows * prices.width, 0);
   EXPECT_GT(prices.layer_norm_us, 0);
+  protocol::BenchParams elsewhere;
+  elsewhere.device = "tpu";  // what was measured on the CPU is no answer
+  EXPECT_FALSE(service_.normPrices(elsewhere, Task{}));
 }
 
 constexpr const char* kModel = R"(graph {

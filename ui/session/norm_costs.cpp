@@ -34,7 +34,25 @@ NormCosts::NormCosts(Session* session) : EngineRun(session) {
   // Other inputs, other tensors: still wanted, requested again once the plan is there.
   connect(session_, &Session::analysisChanged, this, &NormCosts::forget);
   connect(session_, &Session::jobChanged, this, &NormCosts::askIfReady);
+  for (const auto signal : {&Measurements::changed, &Measurements::paramsChanged})
+    connect(session_->measurements(), signal, this, &NormCosts::followDevice);
 }
+
+std::string NormCosts::wantedDevice() const {
+  const Measurements& measured = *session_->measurements();
+  const protocol::BenchPoint* point = measured.last() ? protocol::firstMeasured(*measured.last()) : nullptr;
+  return point != nullptr && !point->device.empty() ? point->device : measured.params().device;
+}
+
+// Prices of another device are none.
+void NormCosts::followDevice() {
+  if (device_ == wantedDevice()) return;
+  device_ = wantedDevice();
+  forget();
+  askIfReady();
+}
+
+QString NormCosts::device() const { return text(device_).toUpper(); }
 
 void NormCosts::want() {
   wanted_ = true;
@@ -51,7 +69,9 @@ void NormCosts::askIfReady() {
   if (session_->busy()) return question_.drop();
   const bool ready = session_->served() && session_->analysis();
   if (!wanted_ || !ready || prices_ || running() || !problem_.isEmpty()) return;
-  ask(protocol::methods::kNormPrices, {}, [this](const protocol::NormPrices& prices) {
+  protocol::BenchParams params;
+  params.device = device_;
+  ask(protocol::methods::kNormPrices, params, [this](const protocol::NormPrices& prices) {
     if (!prices.crowded) {
       prices_ = prices;
     } else {
@@ -70,7 +90,8 @@ double NormCosts::elementsOf(int norm) const {
 
 protocol::NormPrices NormCosts::prices() const {
   if (prices_) return *prices_;
-  return session_->plan() ? session_->plan()->prices : protocol::NormPrices();
+  const bool planned = session_->plan() && device_ == protocol::BenchParams().device;
+  return planned ? session_->plan()->prices : protocol::NormPrices();
 }
 
 double NormCosts::measured() const { return static_cast<double>(prices().rows) * static_cast<double>(prices().width); }

@@ -1,6 +1,6 @@
-// Holds what folding a norm saves and what a centering costs where the model runs: requested once for each analysis,
-// when first wanted. The engine measures then, so that it waits for jobs and gives way to other work. Thread: GUI
-// thread.
+// Holds what folding a norm saves and what a centering costs on the device that is measured: requested once for each
+// analysis and device, when first wanted. The engine measures then, so that it waits for jobs and gives way to other
+// work. Thread: GUI thread.
 #pragma once
 
 #include <optional>
@@ -40,16 +40,23 @@ class NormCosts final : public EngineRun {
   void want();     // changed() follows, once nothing else runs
   void giveWay();  // to what is requested next; to be wanted again
   [[nodiscard]] std::optional<NormCost> of(int norm) const;
+  [[nodiscard]] QString device() const;           // that the prices are of: "CPU", "CUDA"
   [[nodiscard]] QString problem(int norm) const;  // why there is none, and will be none; a sentence, or empty
 
  private:
   void askIfReady();
   void clear() override { prices_.reset(); }
-  [[nodiscard]] protocol::NormPrices prices() const;  // the plan's where none were requested; without rows: none
-  [[nodiscard]] double elementsOf(int norm) const;    // Counts its input; 0: its shape is open.
-  [[nodiscard]] double measured() const;              // elements of the tensor that was measured; 0: none was
+  // On the CPU the plan's where none were requested; without rows: none.
+  [[nodiscard]] protocol::NormPrices prices() const;
+  [[nodiscard]] double elementsOf(int norm) const;  // Counts its input; 0: its shape is open.
+  [[nodiscard]] double measured() const;            // elements of the tensor that was measured; 0: none was
+
+  // Where the model was last measured, or will be: "cpu".
+  [[nodiscard]] std::string wantedDevice() const;
+  void followDevice();
 
   std::optional<protocol::NormPrices> prices_;
+  std::string device_ = protocol::BenchParams().device;
   bool wanted_ = false;
 };
 

@@ -13,12 +13,14 @@
 namespace normlens::service {
 namespace {
 
+constexpr const char* kPlansFor = "cpu";  // where the engine runs models, too
+
 // Times LayerNorm, the norm that replaces it and a centering where a model runs: the planner's measured prices.
 
-// Measures one tensor of [rows, width], in the runtime of `like`, with its most common type. Errors: RunFailed,
-// Unsupported, Cancelled.
+// Measures one tensor of [rows, width], in the runtime of `like`, with its most common type. Errors: Usage (no such
+// device), RunFailed, Unsupported, Cancelled.
 Result<protocol::NormPrices> timeNorms(const formats::Model& like, int64_t rows, int64_t width,
-                                       formats::NormFlavour flavour, const Task& task) {
+                                       formats::NormFlavour flavour, const std::string& device, const Task& task) {
   task.report("measuring what norms cost here");
   ASSIGN_OR_RETURN(const auto single, like.singleNorm(rows, width, like.facts().dtype));
   formats::InputSpec spec;
@@ -40,6 +42,7 @@ Result<protocol::NormPrices> timeNorms(const formats::Model& like, int64_t rows,
                    single->apply({Policy::All, {centering, fold::ReplaceNorm{0}}}, norms, flavour, task));
 
   run::BenchOptions options;
+  RETURN_IF_ERROR(formats::setDevice(options.settings, device));
   options.rounds = 12;
   options.extras = false;
   ASSIGN_OR_RETURN(const auto replacing, run::benchModels(*single, replaced->get(), inputs, options, task));
@@ -131,12 +134,13 @@ Result<analysis::PlanOptions> PlanMaker::optionsFor(const protocol::PlanParams& 
   return options;
 }
 
-Result<protocol::NormPrices> PlanMaker::timesOf(formats::NormFlavour norm, const Task& task) {
-  if (const auto known = times_.find(norm); known != times_.end()) return known->second;
+Result<protocol::NormPrices> PlanMaker::timesOf(formats::NormFlavour norm, const std::string& device,
+                                                const Task& task) {
+  if (const auto known = times_.find({norm, device}); known != times_.end()) return known->second;
   const Size size = largestNorm(model_.graph(), analysis_.norms.layerNorms);
   if (size.rows == 0) return protocol::NormPrices{};
-  auto times = timeNorms(model_, size.rows, size.width, norm, task);
-  if (times && !times->crowded) times_[norm] = *times;  // else: measured again when it is next wanted
+  auto times = timeNorms(model_, size.rows, size.width, norm, device, task);
+  if (times && !times->crowded) times_[{norm, device}] = *times;  // else: measured again when it is next wanted
   return times;
 }
 
@@ -156,7 +160,7 @@ Result<PricedPlan> PlanMaker::make(const protocol::PlanParams& params, formats::
   options.moveShifts = moveShifts_ && (options.foldGains || !formats::addsShift(norm, model_.facts().format));
   if (params.prices == protocol::Prices::Fixed || !pricesMatter(analysis_, options.policy))
     return PricedPlan{makePlan(analysis_, options), {}, options};
-  ASSIGN_OR_RETURN(const auto times, timesOf(norm, task));
+  ASSIGN_OR_RETURN(const auto times, timesOf(norm, kPlansFor, task));
   options.prices = elementPrices(times);
   return PricedPlan{makePlan(analysis_, options), times, options};
 }
@@ -165,7 +169,7 @@ Result<analysis::PlanOptions> PlanMaker::options(const protocol::PlanParams& par
                                                  const Task& task) {
   auto options = optionsFor(params);
   if (!options || params.prices == protocol::Prices::Fixed) return options;
-  ASSIGN_OR_RETURN(const auto times, timesOf(norm, task));
+  ASSIGN_OR_RETURN(const auto times, timesOf(norm, kPlansFor, task));
   options->prices = elementPrices(times);
   return options;
 }

@@ -39,9 +39,10 @@ class PlanMaker {
   // Errors: Usage; those of timeNorms() where prices are to be measured.
   [[nodiscard]] Result<PricedPlan> make(const protocol::PlanParams& params, formats::NormFlavour norm,
                                         const Task& task);
-  // Returns the times of norms and centerings where the model runs; measured once a flavour. Errors: those of
+  // Returns the times of norms and centerings on a device: "cpu", "cuda"; measured once a flavour. Errors: those of
   // timeNorms().
-  [[nodiscard]] Result<protocol::NormPrices> timesOf(formats::NormFlavour norm, const Task& task);
+  [[nodiscard]] Result<protocol::NormPrices> timesOf(formats::NormFlavour norm, const std::string& device,
+                                                     const Task& task);
 
  private:
   [[nodiscard]] Result<analysis::PlanOptions> optionsFor(const protocol::PlanParams& params) const;
@@ -50,7 +51,7 @@ class PlanMaker {
   const analysis::Analysis& analysis_;
   std::optional<fold::FoldPlan> fromFile_;
   bool moveShifts_ = true;
-  std::map<formats::NormFlavour, protocol::NormPrices> times_;  // measured once each
+  std::map<std::pair<formats::NormFlavour, std::string>, protocol::NormPrices> times_;  // by device, too
 };
 
 }  // namespace normlens::service

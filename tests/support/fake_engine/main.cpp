@@ -63,7 +63,8 @@ class Engine {
     bindAnalyze();
     bindNeedingModel(methods::kZeroMeanGraph, [this](const auto& p) { return zeroMeanGraph(*model_, p.norm); });
     bindNeedingModel(methods::kPlan, [this](const auto& p) { return plan(*model_, p, runs_ && !hidden_); });
-    bindNeedingModel(methods::kNormPrices, [this](const auto&) {
+    bindNeedingModel(methods::kNormPrices, [this](const auto& p) {
+      if (p.device == "cuda") return protocol::NormPrices{rows(), 64, 0.9, 0.5, 0.3, 0.3, 0.5, 0.2, 0.4};
       return protocol::NormPrices{rows(), 64, 3.4, 2.1, 1.6, 1.2, 1.4, 1.5, 1.7};
     });
     bindNeedingModel(methods::kForcedError, [this](const auto& p) { return forcedError(*model_, p); });

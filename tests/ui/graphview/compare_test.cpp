@@ -1,6 +1,8 @@
 // What differs between two graphs, as marks and as a list.
 #include <gtest/gtest.h>
 
+#include <map>
+
 #include "ui/graphview/compare/change_list.h"
 
 namespace normlens::graphview {
@@ -58,6 +60,20 @@ std::vector<std::string> listed(const GraphDocument& a, const GraphDocument& b, 
 }
 
 using Lines = std::vector<std::string>;
+
+// A centering counts at the node before it, the parts of a norm that is written out at the norm.
+TEST(TimesInPlaces, WhatTheFoldAddsCountsAtItsPlace) {
+  const Graph a = Graph().node("aten::linear", "l", "L", {0}, {1}).node("aten::layer_norm", "ln", "N", {1}, {2});
+  const Graph b = Graph()
+                      .node("aten::linear", "l", "L", {0}, {1})
+                      .node("aten::mean", "", "O", {1}, {3})
+                      .node("aten::sub", "", "O", {1, 3}, {4})
+                      .node("aten::pow", "ln", "S", {4}, {5})
+                      .node("aten::div", "ln", "M", {4, 5}, {2});
+  std::map<int, double> sums;
+  for (const auto& [node, ms] : timesInPlacesOf(a, b, {{0, 1}, {1, 2}, {2, 3}, {3, 4}, {4, 5}})) sums[node] += ms;
+  EXPECT_EQ(sums, (std::map<int, double>{{0, 6}, {1, 9}}));
+}
 
 TEST(GraphDiff, nodesBelongTogetherByNameThenByOperator) {
   const Graph a = Graph().node("aten::linear", "fc").node("aten::layer_norm", "ln").node("aten::gelu", "");

@@ -93,7 +93,14 @@ class TestGraphPane final : public QObject {
     window_->workspace()->bottom()->showTab(BottomPanel::Benchmark);
     QTest::mouseClick(window_->findChild<QAbstractButton*>(QStringLiteral("benchStart")), Qt::LeftButton);
     QTRY_VERIFY(session.measurements()->last() && !session.busy());
-    QVERIFY(view_->heat().active());
+    // The fold is shown: its own times, in the scale of both.
+    QTRY_VERIFY(view_->heat().active() && view_->planMarks().active);
+    const int norm0 = view_->scene().hierarchy->itemOfId(session.analysis()->norms.front().node);
+    QCOMPARE(view_->heat().ms(norm0), 0.025);
+    QVERIFY(view_->heat().level(norm0) < graphview::Heat::kLevels);
+    QVERIFY2(words().contains(QStringLiteral("After the plan")), qPrintable(words()));
+    QTest::keyClick(window_.get(), Qt::Key_B);
+    QVERIFY(view_->heat().active() && words().contains(QStringLiteral("Before the plan")));
     const auto& hierarchy = *view_->scene().hierarchy;
     const protocol::NormInfo& norm = session.analysis()->norms.front();
     const int item = hierarchy.itemOfId(norm.node);
@@ -108,6 +115,18 @@ class TestGraphPane final : public QObject {
     QVERIFY(words().contains(QStringLiteral("50.0 µs or more")));
     QVERIFY(words().contains(QStringLiteral("on CPU")));
     const QImage hot = view_->grab().toImage();
+    // A pale group is not drawn with the picture of one without a time.
+    const int group = hierarchy.item(item).parent;
+    const int box = view_->scene().boxOf(group);
+    QVERIFY(box >= 0 && view_->heat().ms(group) > 0);
+    const QPoint corner = view_->camera().toScreen(view_->scene().box(box).rect).bottomRight().toPoint() - QPoint(5, 5);
+    graphview::NodeTimes pale(session.measurements()->timedNodes()->a);
+    pale.darkest = view_->heat().ms(group) * 8 * 8 / (2.5 * 2.5);
+    view_->setTimes(std::nullopt);
+    const QRgb plain = view_->grab().toImage().pixel(corner);
+    view_->setTimes(pale);
+    QCOMPARE(view_->heat().level(group), 3);
+    QVERIFY(view_->grab().toImage().pixel(corner) != plain);
     chooseMode(0);
     QVERIFY(!view_->heat().active() && !legend->isVisible());
     QVERIFY(view_->grab().toImage() != hot);

@@ -15,6 +15,7 @@
 #include "ui/session/session.h"
 #include "ui/session/streams.h"
 #include "ui/widgets/info_bar.h"
+#include "ui/widgets/segmented.h"
 #include "ui/window/bottom/bottom_panel.h"
 #include "ui/window/inspector/group_page.h"
 #include "ui/window/main_window.h"
@@ -168,6 +169,18 @@ class TestRealEngine final : public QObject {
       if (session.index().node(node)->norm >= 0) norms += ms;
     }
     QVERIFY(qAbs(norms / all - *point->a.norm_share) < 0.01);
+    // The view Cost, after the plan: each time of the fold has a place in the picture, each norm its own.
+    auto* mode = window.findChild<Segmented*>(QStringLiteral("graphMode"));
+    mode->setCurrent(3);
+    Q_EMIT mode->chosen(3);
+    QTRY_VERIFY_WITH_TIMEOUT(view->planMarks().active && view->heat().active(), kPatienceMs);
+    double after = 0;
+    for (const auto& [node, ms] : point->b->node_ms) after += ms;
+    // All but those of helpers, which are not drawn.
+    QVERIFY2(view->heat().ms(0) < 1.001 * after && view->heat().ms(0) > 0.9 * after,
+             qPrintable(QStringLiteral("%1 of %2 ms").arg(view->heat().ms(0)).arg(after)));
+    for (const protocol::NormInfo& norm : session.analysis()->norms)
+      QVERIFY(view->heat().ms(view->scene().hierarchy->itemOfId(norm.node)) > 0);
   }
 
   void aReportHasTheGraphAndTheProof() {

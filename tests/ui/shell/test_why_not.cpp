@@ -200,6 +200,22 @@ class TestWhyNot final : public test::ModelTest {
     QVERIFY(!shown.child<QWidget>("centeringCallout")->isVisible());
   }
 
+  // Prices are of the device that was measured, and say so.
+  void pricesAreOfTheMeasuredDevice() {
+    BlockedShown shown(model_);
+    QTRY_VERIFY(shown.session.costs()->of(kBlocked).has_value());
+    const double onCpu = shown.session.costs()->of(kBlocked)->saves.us;
+    const auto note = [&] { return shown.child<QLabel>("costsNote")->text(); };
+    QTRY_COMPARE(note(), QStringLiteral("on CPU, 95% intervals"));
+    protocol::BenchParams params = shown.session.measurements()->params();
+    params.device = "cuda";
+    shown.session.measurements()->setParams(params);
+    QVERIFY2(!shown.session.costs()->of(kBlocked), "the CPU's are no answer");
+    QTRY_VERIFY(shown.session.costs()->of(kBlocked).has_value());
+    QVERIFY(shown.session.costs()->of(kBlocked)->saves.us < onCpu);
+    QTRY_COMPARE(note(), QStringLiteral("on CUDA, 95% intervals"));
+  }
+
   void itsOwnCenteringStandsBesideItInTheGraph() {
     BlockedShown shown(model_);
     auto* callout = shown.child<QWidget>("centeringCallout");

@@ -4,6 +4,7 @@
 #include <cctype>
 #include <functional>
 #include <map>
+#include <optional>
 #include <ranges>
 #include <string>
 #include <string_view>
@@ -238,6 +239,40 @@ class Comparison {
 GraphDiff compareGraphs(const GraphDocument& a, const GraphDocument& b, const WeightTexts& weightsOfA,
                         const WeightTexts& weightsOfB) {
   return Comparison(a, b, weightsOfA, weightsOfB).run();
+}
+
+std::vector<std::pair<int, double>> timesInPlacesOf(const GraphDocument& a, const GraphDocument& b,
+                                                    const std::vector<std::pair<int, double>>& timesOfB) {
+  const GraphDiff diff = compareGraphs(a, b);
+  std::unordered_map<int, size_t> makers, readers, places;
+  for (size_t i = 0; i < b.nodes.size(); ++i) {
+    places.emplace(b.nodes[i].id, i);
+    for (const int value : b.nodes[i].outputs) makers.emplace(value, i);
+    for (const int value : b.nodes[i].inputs) readers.emplace(value, i);
+  }
+  // The first node from here on that has a partner; nullopt: there is none.
+  const auto nearest = [&](size_t from, bool before) -> std::optional<size_t> {
+    for (size_t at = from, steps = 0; steps < b.nodes.size(); ++steps) {
+      if (diff.b.partners[at] >= 0) return at;
+      const auto& known = before ? makers : readers;
+      const auto& values = before ? b.nodes[at].inputs : b.nodes[at].outputs;
+      const auto next = std::ranges::find_if(values, [&](int value) { return known.contains(value); });
+      if (next == values.end()) break;
+      at = known.at(*next);
+    }
+    return std::nullopt;
+  };
+  std::vector<std::pair<int, double>> times;
+  for (const auto& [node, ms] : timesOfB) {
+    const auto place = places.find(node);
+    if (place == places.end()) continue;
+    const auto behind = nearest(place->second, false), before = nearest(place->second, true);
+    const bool ofNorm =
+        behind && isNorm(b.nodes[*behind]) && moduleOf(b, b.nodes[*behind]) == moduleOf(b, b.nodes[place->second]);
+    if (const auto at = ofNorm || !before ? behind : before)
+      times.emplace_back(a.nodes[static_cast<size_t>(diff.b.partners[*at])].id, ms);
+  }
+  return times;
 }
 
 GraphDocument withShapesOf(const GraphDocument& open, const GraphDocument& other, const GraphDiff& diff) {

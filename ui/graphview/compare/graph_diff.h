@@ -10,6 +10,7 @@
 
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "core/protocol/messages.h"
@@ -33,6 +34,12 @@ using WeightTexts = std::unordered_map<int, std::string>;
 
 [[nodiscard]] GraphDiff compareGraphs(const protocol::GraphDocument& a, const protocol::GraphDocument& b,
                                       const WeightTexts& weightsOfA = {}, const WeightTexts& weightsOfB = {});
+
+// Milliseconds of B's nodes, by id, at the ids of the nodes of A that they belong to. What only B has counts at its
+// norm where it is a part of one, else at the node before it.
+[[nodiscard]] std::vector<std::pair<int, double>> timesInPlacesOf(const protocol::GraphDocument& a,
+                                                                  const protocol::GraphDocument& b,
+                                                                  const std::vector<std::pair<int, double>>& timesOfB);
 
 // The other graph with the shapes and streams of the nodes that belong together: only the open model was run. Both are
 // then laid out alike.

@@ -15,8 +15,9 @@ struct NodeTimes {
   double darkest = 0;                  // milliseconds of the darkest color: by itself, those of the longest node
 
   NodeTimes() = default;
-  explicit NodeTimes(const protocol::BenchSide& side) {
-    for (const auto& [node, time] : side.node_ms) darkest = std::max(darkest, ms[node] += time);
+  explicit NodeTimes(const protocol::BenchSide& side) : NodeTimes(side.node_ms) {}
+  explicit NodeTimes(const std::vector<std::pair<int, double>>& times) {
+    for (const auto& [node, time] : times) darkest = std::max(darkest, ms[node] += time);
   }
 };
 

@@ -60,7 +60,8 @@ void AdviceCard::showAdvice() {
   list_->setNeeds(rows);
   const bool some =
       std::ranges::any_of(all, [](const Advice& each) { return each.gain.isClear() && each.gain.us > 0; });
-  const QString measured = tr("Per run with its 95% interval, measured on this machine's CPU. Checked: in the plan.");
+  const QString measured =
+      tr("Per run with its 95% interval, measured on %1. Checked: in the plan.").arg(session_->costs()->device());
   words_->setText(some ? measured : tr("No gain was shown: no interval is above zero.") + u' ' + measured);
   setVisible(!all.empty());
 }

@@ -206,6 +206,7 @@ QWidget* WhyNot::makeCosts() {
   costs_ = describe(new QWidget(this), "ownCentering");
   auto* lines = makeColumn(costs_, 4);
   costsNote_ = addSection(lines, makeLabel(tr("Own centering"), "section", costs_));
+  costsNote_->setObjectName(QStringLiteral("costsNote"));
   costList_ = describe(new PropertyList(costs_), "costs");
   lines->addWidget(costList_);
   return costs_;
@@ -295,17 +296,18 @@ void WhyNot::showCosts() {
   costs_->setVisible(session_->inputOfNorm(norm_) >= 0);
   const auto cost = session_->costs()->of(norm_);
   const QString problem = session_->costs()->problem(norm_);
-  costsNote_->setText(cost ? tr("per run, 95% intervals") : problem.isEmpty() ? tr("not measured yet") : QString());
+  costsNote_->setText(cost                ? tr("on %1, 95% intervals").arg(session_->costs()->device())
+                      : problem.isEmpty() ? tr("not measured yet")
+                                          : QString());
   if (!cost) {
     const QString unknown = QStringLiteral("–");
     return costList_->setProperties({{tr("saves"), unknown, problem}, {tr("costs"), unknown, problem}});
   }
-  QVector<Property> lines{
-      {cost->saves.us < 0 ? tr("fold costs") : tr("saves"), sizeOf(cost->saves),
-       tr("How much longer a LayerNorm takes than an RMSNorm; shorter where tensors are small.")},
-      {tr("costs"), sizeOf(cost->centers), tr("The time to subtract the mean of its input.")},
-      {tr("net per run"), difference(*cost),
-       tr("Measured on the model's device, over one tensor of the norm's size. A whole run may differ."), true}};
+  QVector<Property> lines{{cost->saves.us < 0 ? tr("fold costs") : tr("saves"), sizeOf(cost->saves),
+                           tr("How much longer a LayerNorm takes than an RMSNorm; shorter where tensors are small.")},
+                          {tr("costs"), sizeOf(cost->centers), tr("The time to subtract the mean of its input.")},
+                          {tr("net per run"), difference(*cost),
+                           tr("Measured over one tensor of the norm's size. A whole run may differ."), true}};
   if (cost->together().us < 0) {
     lines.push_back(
         {tr("the plan uses"), tr("element counts, not times"),

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "core/protocol/methods.h"
+#include "ui/graphview/compare/graph_diff.h"
 #include "ui/graphview/graph_view.h"
 #include "ui/graphview/paint/picture_job.h"
 #include "ui/session/norm_costs.h"
@@ -21,6 +22,7 @@
 #include "ui/window/parts.h"
 #include "ui/window/workspace/graph_actions.h"
 #include "ui/window/writing_bar.h"
+#include "ui/words/bench_text.h"
 #include "ui/words/format.h"
 
 namespace normlens::ui {
@@ -136,7 +138,11 @@ class HintCard final : public QFrame {
 };
 
 GraphPane::GraphPane(Session* session, QWidget* parent)
-    : QFrame(parent), session_(session), map_(session->engine(), this), view_(new graphview::GraphView(this)) {
+    : QFrame(parent),
+      session_(session),
+      map_(session->engine(), this),
+      foldedGraph_(session->engine(), this),
+      view_(new graphview::GraphView(this)) {
   actions_ = new GraphActions(view_, this);
   linkLesson(this, "zero_mean_graph");
   auto* layout = makeColumn(this);
@@ -175,7 +181,7 @@ QFrame* GraphPane::makeHeader() {
       {{tr("Zero-mean"), tr("Highlight what decides the selected norm, dim the rest.")},
        {tr("All tensors"), tr("Show for every tensor whether it is zero-mean now, after the plan, or not.")},
        {tr("Types"), tr("Color every node by its class, with its letter.")},
-       {tr("Cost"), tr("Color every node by its measured time, before the plan.")}},
+       {tr("Cost"), tr("Color every node by its measured time, before or after the plan.")}},
       bar);
   describe(mode_, "graphMode", {}, tr("What the graph shows"));
   layoutOf(bar)->addWidget(mode_);
@@ -196,7 +202,7 @@ void GraphPane::connectView() {
     Q_EMIT pictureDone(written);
   });
   connect(mode_, &Segmented::chosen, this, &GraphPane::showMode);
-  connect(after_, &Segmented::chosen, this, &GraphPane::showPlan);
+  connect(after_, &Segmented::chosen, this, [this](int index) { showAfter(index == 1); });
   connect(actions_->beforeAfter, &QAction::triggered, this, [this] { showAfter(after_->current() == 0); });
   connect(view_, &graphview::GraphView::viewMoved, legend_, [this] {  // of another size, maybe
     if (legend_->isVisible()) legend_->place();
@@ -225,7 +231,11 @@ void GraphPane::connectView() {
 void GraphPane::connectSession() {
   connect(session_, &Session::planChanged, this, &GraphPane::showPlan);
   connect(session_->preview(), &PlanPreview::changed, this, &GraphPane::showPreview);
-  connect(session_, &Session::foldChanged, this, [this] { showAfter(session_->foldResult().has_value()); });
+  connect(session_, &Session::foldChanged, this, [this] {
+    foldedGraph_.drop();
+    folded_.reset();
+    showAfter(session_->foldResult().has_value());
+  });
   connect(session_, &Session::planChanged, this, &GraphPane::requestMap);
   connect(session_, &Session::modelChanged, this, &GraphPane::showModel);
   connect(session_, &Session::analysisChanged, this, &GraphPane::showAnalysis);
@@ -271,7 +281,10 @@ void GraphPane::showAnalysis() {
 void GraphPane::showAfter(bool after) {
   after_->setCurrent(after ? 1 : 0);
   showPlan();
+  showCosts();
 }
+
+bool GraphPane::isAfter() const { return after_->current() == 1 && session_->plan().has_value(); }
 
 void GraphPane::showPlan() {
   const bool planned = session_->plan().has_value();
@@ -333,33 +346,64 @@ void GraphPane::showMode() {
 
 void GraphPane::showCosts() {
   if (mode_->current() == Cost) session_->costs()->want();
-  const auto* point = mode_->current() == Cost ? session_->measurements()->timedNodes() : nullptr;
-  view_->setTimes(point != nullptr ? std::optional(graphview::NodeTimes(point->a)) : std::nullopt);
-  showLegend();
+  const auto times = mode_->current() == Cost ? shownTimes() : std::nullopt;
+  view_->setTimes(times);
+  showLegend(times ? &*times : nullptr);
 }
 
-void GraphPane::showLegend() {
+// Both pictures in one scale: the same blue is the same time.
+std::optional<graphview::NodeTimes> GraphPane::shownTimes() {
+  const protocol::BenchPoint* point = session_->measurements()->timedNodes();
+  if (point == nullptr) return std::nullopt;
+  graphview::NodeTimes times(point->a);
+  const bool timed = isOfFold(*point) && session_->foldResult() && !point->b->node_ms.empty();
+  const double darkest = std::max(times.darkest, timed ? graphview::NodeTimes(*point->b).darkest : 0);
+  if (isAfter() && (!timed || !haveFoldedGraph())) return std::nullopt;
+  if (isAfter())
+    times = graphview::NodeTimes(graphview::timesInPlacesOf(*session_->document(), *folded_, point->b->node_ms));
+  times.darkest = darkest;
+  return times;
+}
+
+// Asks for it, too.
+bool GraphPane::haveFoldedGraph() {
+  if (folded_ != nullptr || foldedGraph_.pending()) return folded_ != nullptr;
+  foldedGraph_.ask(protocol::methods::kReadGraph, {}, [this](Reply<protocol::ModelInfo>& reply) {
+    if (!reply) return Q_EMIT reported(asSentence(reply.error().message));
+    folded_ = std::make_shared<const protocol::GraphDocument>(std::move(reply->graph));
+    showCosts();
+  });
+  return false;
+}
+
+void GraphPane::showLegend(const graphview::NodeTimes* times) {
   if (mode_->current() != Cost || !session_->model()) return legend_->hide();
   const protocol::BenchPoint* point = session_->measurements()->timedNodes();
-  if (point == nullptr) {
+  if (times == nullptr && point != nullptr) {
+    return legend_->show(tr("No times after the plan yet"), foldedGraph_.pending()
+                                                                ? tr("Reading the folded graph")
+                                                                : tr("Measure the original against its fold."));
+  }
+  if (times == nullptr) {
     const auto& last = session_->measurements()->last();
     const protocol::BenchPoint* measured = last ? protocol::firstMeasured(*last) : nullptr;
     const QString why = measured != nullptr ? asSentence(text(measured->a.ops_reason)) : QString();
     return legend_->show(tr("No times of nodes yet"),
                          why.isEmpty() ? tr("Measure the model: every node is then colored by its time.") : why);
   }
-  const graphview::NodeTimes times(point->a);
   double all = 0;
-  for (const auto& [node, ms] : times.ms) all += ms;
+  for (const auto& [node, ms] : times->ms) all += ms;
   QStringList words{tr("Darkest: %1 or more. Without color: not timed by itself, the runtime has merged it.")
-                        .arg(formatMilliseconds(times.darkest))};
-  if (point->a.norm_share) words << tr("Norms take %1 of the time.").arg(formatPercent(*point->a.norm_share));
+                        .arg(formatMilliseconds(times->darkest))};
+  const auto& normShare = isAfter() ? point->b->norm_share : point->a.norm_share;
+  if (normShare) words << tr("Norms take %1 of the time.").arg(formatPercent(*normShare));
   if (point->b)
     words << tr("Speed-up of the fold: %1.").arg(formatSpeedup(point->speedup, point->ci_low, point->ci_high));
   if (point->crowded) words << tr("Other programs used the cores: treat these times with caution.");
-  legend_->show(
-      tr("Before the plan: %1 in all nodes, one run on %2").arg(formatMilliseconds(all), text(point->device).toUpper()),
-      words.join(u' '));
+  legend_->show((isAfter() ? tr("After the plan: %1 in all nodes, one run on %2")
+                           : tr("Before the plan: %1 in all nodes, one run on %2"))
+                    .arg(formatMilliseconds(all), deviceName(*session_->measurements()->last())),
+                words.join(u' '));
 }
 
 void GraphPane::requestMap() {

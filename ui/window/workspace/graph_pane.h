@@ -11,6 +11,7 @@ class QHBoxLayout;
 namespace normlens::graphview {
 class GraphView;
 struct PlanPicture;
+struct NodeTimes;
 }  // namespace normlens::graphview
 
 namespace normlens::ui {
@@ -58,7 +59,11 @@ class GraphPane final : public QFrame {
   void showOwnCentering();
   void showMode();
   void showCosts();
-  void showLegend();
+  void showLegend(const graphview::NodeTimes* times);
+  [[nodiscard]] bool isAfter() const;
+  // Before or after the plan, as measured; nullopt: not measured, or not known yet.
+  [[nodiscard]] std::optional<graphview::NodeTimes> shownTimes();
+  [[nodiscard]] bool haveFoldedGraph();
   void showAfter(bool after);
   void showPlan();
   void showPreview();
@@ -70,7 +75,8 @@ class GraphPane final : public QFrame {
   void showCrumbs(int scope, const QString& last);
 
   Session* session_;  // Not owned.
-  Question map_;
+  Question map_, foldedGraph_;
+  std::shared_ptr<const protocol::GraphDocument> folded_;  // The fold's own graph, once its times are shown.
   graphview::GraphView* view_;
   GraphActions* actions_;
   PictureBar* pictures_;
