@@ -18,6 +18,7 @@
 #include "ui/client/engine_client.h"
 #include "ui/graphview/graph_view.h"
 #include "ui/models/search/palette_model.h"
+#include "ui/session/difference_run.h"
 #include "ui/session/forced_errors.h"
 #include "ui/widgets/segmented.h"
 #include "ui/window/actions.h"
@@ -203,6 +204,10 @@ class TestCommands final : public test::ModelTest {
     QCOMPARE(tabs->tabText(BottomPanel::Proof), QStringLiteral("Proof"));
     shown.fold();
     QVERIFY(tabs->tabText(BottomPanel::Proof).startsWith(QStringLiteral("Proof · ")));
+    QCOMPARE(tabs->tabText(BottomPanel::Differences), QStringLiteral("Differences"));
+    shown.session.differences()->start({});
+    QTRY_VERIFY(!shown.session.differences()->running());
+    QCOMPARE(tabs->tabText(BottomPanel::Differences), QStringLiteral("Differences · 2e-6"));
   }
 
   void everyLinkLeadsToALesson() {

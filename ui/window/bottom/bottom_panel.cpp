@@ -8,8 +8,11 @@
 #include <QScrollArea>
 #include <QStackedWidget>
 #include <QTabBar>
+#include <algorithm>
+#include <optional>
 
 #include "ui/models/plan/variant_table.h"
+#include "ui/session/difference_run.h"
 #include "ui/session/session.h"
 #include "ui/theme/theme.h"
 #include "ui/widgets/elided_label.h"
@@ -47,6 +50,19 @@ class PageGround final : public QWidget {
   QWidget* content_;
 };
 
+// The largest of the outputs, in float32 where it was compared.
+QString titleOfDifferences(const std::vector<protocol::DiffResult>& columns) {
+  const auto single = std::ranges::find(columns, "float32", &protocol::DiffResult::dtype);
+  const auto shown = single != columns.end() ? single : columns.begin();
+  std::optional<double> most;
+  if (shown != columns.end()) {
+    for (const protocol::DiffRow& row : shown->rows) {
+      if (row.kind == SiteKind::Output) most = std::max(most.value_or(0), row.max_rel);
+    }
+  }
+  return most ? BottomPanel::tr("Differences · %1").arg(formatError(*most)) : BottomPanel::tr("Differences");
+}
+
 }  // namespace
 
 BottomPanel::BottomPanel(Session* session, Actions* actions, QWidget* parent) : QFrame(parent), session_(session) {
@@ -71,6 +87,7 @@ BottomPanel::BottomPanel(Session* session, Actions* actions, QWidget* parent) : 
     connect(session_, signal, this, &BottomPanel::showSummary);
   }
   connect(session_->measurements(), &Measurements::changed, this, &BottomPanel::showSummary);
+  connect(session_->differences(), &DifferenceRun::changed, this, &BottomPanel::showSummary);
   showSummary();
 }
 
@@ -190,6 +207,7 @@ void BottomPanel::showTitles() {
                            : fold->verify->algebra_done
                                ? tr("Proof · %1").arg(formatError(fold->verify->algebra.max_rel))
                                : tr("Proof"));
+  tabs_->setTabText(Differences, titleOfDifferences(session_->differences()->columns()));
   tabs_->setTabText(Benchmark,
                     first == nullptr || !first->b || first->crowded
                         ? tr("Benchmark")
