@@ -45,7 +45,9 @@ namespace {
 
 bool waitFor(const std::function<bool()>& there) {
   constexpr int kPatienceMs = 120'000;
-  return QTest::qWaitFor(there, kPatienceMs);
+  const bool came = QTest::qWaitFor(there, kPatienceMs);
+  if (!came) qWarning("A scene waited in vain.");
+  return came;
 }
 
 void open(Stage& stage, const QString& model) {
@@ -305,7 +307,8 @@ void comparedOther(Stage& stage) {
 void notConfirmed(Stage& stage) {
   open(stage, stage.model);
   trigger(stage, "stop");
-  (void)waitFor([&] { return stage.window.findChild<QPushButton*>(QStringLiteral("storyConfirm"))->isVisible(); });
+  const ui::Session& session = *stage.window.session();  // its button may be in a menu
+  (void)waitFor([&] { return session.early() && session.confirmation().kind == ui::JobKind::None; });
 }
 
 // In all four precisions; `view`: what is shown beside the table.
