@@ -1,7 +1,8 @@
 // What runs a folded file (command line: --for), and which norm each loads: one row for each.
 //
 // What a row says is known from tests of this project, which run folds there (`ran`), or from the runtime's own
-// documentation and issues (`source`). Thread: constant data.
+// documentation and issues. `source` names them: tests/conformance/test_targets.py --write puts there what ran, and the
+// day. Thread: constant data.
 #pragma once
 
 #include <array>

@@ -1,12 +1,16 @@
 """docs/targets.md: which norm each runtime loads, the engine's table, and every norm in every tool that runs here.
 
-Call: run_tests.py test_targets.py ENGINE [--write]. The page must be what the table and the runs say; --write makes it so.
-Tools that are not installed are skipped, and the page is not compared then; packaging/test fetches all of them.
+Call: run_tests.py test_targets.py ENGINE [--write]. The page must be what the table and the runs say; --write makes it so, and
+notes in the table what ran, its version and the day. Other versions and days are no difference. Tools that are not installed
+are skipped, and the page is not compared then; packaging/test fetches all of them.
 """
 
 import contextlib
+import datetime
+import importlib.metadata
 import importlib.util
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -22,7 +26,10 @@ from torch import nn
 WRITE = "--write" in sys.argv
 if WRITE:
     sys.argv.remove("--write")
-PAGE = pathlib.Path(__file__).parents[2] / "docs" / "targets.md"
+ROOT = pathlib.Path(__file__).parents[2]
+PAGE, TABLE = ROOT / "docs" / "targets.md", ROOT / "core" / "formats" / "targets.cpp"
+# What runs the folds of a target, and its package.
+RUN_BY = {"onnxruntime": ("ONNX Runtime", "onnxruntime"), "openvino": ("OpenVINO", "openvino"), "torch": ("torch", "torch"), "normlens": ("torch", "torch")}
 NORMS = {".onnx": ("portable", "primitives", "standard", "ort"), ".pt": ("portable", "primitives", "fast"), ".pt2": ("portable", "primitives", "fast")}
 HEAD = """# Targets
 
@@ -100,6 +107,17 @@ class Blocks(nn.Module):
         return torch.tanh(self.last(x))
 
 
+def source_of(target):
+    name, package = RUN_BY[target]
+    version = importlib.metadata.version(package).split("+")[0]
+    return f"{name} {version}, {datetime.date.today().isoformat()}"
+
+
+def undated(text):
+    """Without the versions and days of what ran."""
+    return re.sub(r"((?:ONNX Runtime|OpenVINO|torch) )[\d.]+, \d{4}-\d\d-\d\d", r"\1", text)
+
+
 def title(name):
     return {".onnx": "ONNX", ".pt": "TorchScript", ".pt2": "torch.export"}[name]
 
@@ -152,7 +170,7 @@ class Targets(unittest.TestCase):
         for row in self.doctor["targets"]:
             writes = "; ".join(f"{title('.' + {'onnx': 'onnx', 'torchscript': 'pt', 'pt2': 'pt2'}[form['format']])}"
                                f"{' from ' + form['since'] + ' on' if form['since'] else ''}: {form['operators']}" for form in row["forms"])
-            known = "run here" if row["ran"] else f"**not run**: {row['source']}"
+            known = f"run here: {source_of(row['name'])}" if row["ran"] else f"**not run**: {row['source']}"
             yield f"| `{row['name']}` ({row['title']}) | {writes} | {row['speed']} | {row['range']} | {row['limits']} | {known} |"
 
     def test_page(self):
@@ -164,7 +182,16 @@ class Targets(unittest.TestCase):
         page = HEAD + "\n".join(self.targets()) + "\n" + runs + "\n".join(self.rows()) + "\n"
         if WRITE:
             PAGE.write_text(page, encoding="utf-8")
-        self.assertEqual(PAGE.read_text(encoding="utf-8"), page)
+            table = TABLE.read_text(encoding="utf-8")
+            for name in RUN_BY:
+                table = re.sub(rf'(\.name = "{name}",.*?\.source = ")[^"]*', rf"\g<1>{source_of(name)}", table, count=1, flags=re.DOTALL)
+            TABLE.write_text(table, encoding="utf-8")
+        self.assertEqual(undated(PAGE.read_text(encoding="utf-8")), undated(page))
+
+    def test_sources(self):
+        for row in self.doctor["targets"]:
+            dated = bool(re.fullmatch(r"(ONNX Runtime|OpenVINO|torch) [\d.]+, \d{4}-\d\d-\d\d", row["source"]))
+            self.assertEqual(dated, row["ran"], row["source"])
 
     def test_for(self):
         expected = {("onnxruntime", ".onnx"): "ort", ("openvino", ".onnx"): "primitives", ("tensorrt", ".onnx"): "primitives",

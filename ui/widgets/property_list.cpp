@@ -18,6 +18,8 @@ PropertyList::PropertyList(QWidget* parent) : QWidget(parent), layout_(new QVBox
 }
 
 void PropertyList::setProperties(const QVector<Property>& properties) {
+  if (properties == shown_) return;  // new rows are blank at first: always, where a job reports often
+  shown_ = properties;
   while (QLayoutItem* item = layout_->takeAt(0)) {
     delete item->widget();
     delete item;

@@ -13,6 +13,8 @@ struct Property {
   QString name, value;
   QString tip = {};  // one sentence; may be empty
   bool strong = false;
+
+  bool operator==(const Property&) const = default;
 };
 
 class PropertyList final : public QWidget {
@@ -24,6 +26,7 @@ class PropertyList final : public QWidget {
 
  private:
   QVBoxLayout* layout_;
+  QVector<Property> shown_;
 };
 
 }  // namespace normlens::ui

@@ -24,7 +24,9 @@ protocol::Targets describeTargets(std::string_view format) {
     any.norm = usual;
     any.operators = formats::operatorsOf(kUsual, format);
     any.limits = "none known: it loads in " + std::string(formats::loadedBy(kUsual, format));
-    any.source = "tests/conformance/test_targets.py";
+    for (const protocol::TargetInfo& target : out.targets) {
+      if (target.ran) any.source += (any.source.empty() ? "" : "; ") + target.source;
+    }
     any.ran = true;
     out.targets.insert(out.targets.begin(), std::move(any));
   }

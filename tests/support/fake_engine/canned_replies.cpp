@@ -410,11 +410,11 @@ protocol::ProbeSwaps probeSwaps(const CannedModel& model, const protocol::ProbeS
 
 protocol::Targets targets() {
   return {{{"torch", "torch", "portable", "aten::rms_norm", "aten::rms_norm, fused by torch.compile", "sums in float32",
-            "before 2.4 there is no rms_norm", "tests/conformance/test_targets.py", false, true},
+            "before 2.4 there is no rms_norm", "torch 2.15.0, 2026-11-30", false, true},
            {"coreml", "Core ML", "primitives", "pow, mean, add, rsqrt, mul", "not measured",
             "squares in float16 unless compute_precision is FLOAT32", "", "coremltools' issues", true, false},
            {"normlens", "torch with libnormlens_ops.so", "fast", "normlens::rms_norm", "one kernel", "sums in float32",
-            "the library is loaded before the model", "tests/conformance/test_targets.py", false, true}}};
+            "the library is loaded before the model", "torch 2.15.0, 2026-11-30", false, true}}};
 }
 
 protocol::Report report(const protocol::ReportParams& params) {

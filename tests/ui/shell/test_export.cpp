@@ -8,6 +8,7 @@
 
 #include "tests/ui/shell/shown_window.h"
 #include "ui/widgets/badge.h"
+#include "ui/widgets/elided_label.h"
 #include "ui/window/actions.h"
 #include "ui/window/bottom/bottom_panel.h"
 #include "ui/window/workspace/graph_pane.h"
@@ -43,6 +44,15 @@ struct Sheet : Shown {
     }
     QFAIL(qPrintable(way));
   }
+  // The value beside a name; the rows stay the same widgets while nothing in them changes.
+  QString property(const char* name) {
+    for (const auto* value : child<QWidget>("exportWritten")->findChildren<QLabel*>(QStringLiteral("propertyValue"))) {
+      for (const auto* label : value->parentWidget()->findChildren<ElidedLabel*>()) {
+        if (label->accessibleName() == QLatin1String(name)) return value->accessibleName();
+      }
+    }
+    return {};
+  }
   QString words(const char* label) { return child<QLabel>(label)->text(); }
   QString lines(const char* box) { return child<QPlainTextEdit>(box)->toPlainText(); }
 };
@@ -65,9 +75,14 @@ class TestExport final : public test::ModelTest {
     const QString path = folder_.filePath(QStringLiteral("fast.pt"));
     sheet.setFile(path);
     QCOMPARE(sheet.child<QAbstractButton>("exportWrite")->text(), QStringLiteral("Write fast.pt"));
+    QVERIFY2(sheet.words("exportAbout").contains(QStringLiteral("with torch 2.15.0 on Nov 30, 2026")),
+             qPrintable(sheet.words("exportAbout")));
+    QVERIFY(sheet.property("file size").startsWith(QStringLiteral("about ")));
     sheet.click("exportWrite");
     QTRY_VERIFY(sheet.session.exported().has_value());
     QCOMPARE(test::contentOf(path), QByteArray("folded with fast for normlens\n"));
+    QTRY_VERIFY(!sheet.session.busy());
+    QVERIFY2(sheet.property("file size").startsWith(QStringLiteral("30 B")), qPrintable(sheet.property("file size")));
     QCOMPARE(sheet.session.flavour(), std::string("fast"));
     QCOMPARE(sheet.child<Badge>("exportBadge")->word(), QStringLiteral("Exact in float64 and float32"));
     sheet.choose("Core ML");  // another norm: that fold was not proved, and the story bar speaks of the other
@@ -274,6 +289,44 @@ class TestExport final : public test::ModelTest {
     sheet.setFile(folder_.filePath(QStringLiteral("both.pt")));
     sheet.click("exportWrite");
     QTRY_VERIFY(QFile::exists(folder_.filePath(QStringLiteral("both.report.html"))));
+  }
+
+  // While a job reports, the rows are not made again: new ones would be blank until they are laid out.
+  void theRowsStayWhileItWorks() {
+    Sheet sheet(model_, {QStringLiteral("--slow"), QStringLiteral("fold=300")});
+    const auto rows = [&] { return sheet.child<QWidget>("exportWritten")->findChildren<ElidedLabel*>(); };
+    const auto before = rows();
+    QVERIFY(before.size() >= 12);
+    QTRY_VERIFY(before.last()->isVisible());
+    sheet.setFile(folder_.filePath(QStringLiteral("rows.pt")));
+    sheet.click("exportWrite");
+    QTRY_COMPARE(sheet.session.job().kind, JobKind::Folding);
+    QCOMPARE(rows(), before);
+    for (const ElidedLabel* label : before)
+      QVERIFY2(label->isVisible() && !label->accessibleName().isEmpty(),
+               qPrintable(QStringLiteral("%1 “%2”").arg(label->isVisible()).arg(label->accessibleName())));
+    QTRY_VERIFY(sheet.session.exported().has_value());
+  }
+
+  void eachNormSaysWhatLoadsIt() {
+    Sheet sheet(model_);
+    const QString words = sheet.words("exportLoads");
+    QCOMPARE(words,
+             QStringLiteral("aten::rms_norm: equal in torch.jit\npow, mean, add, rsqrt, mul: equal in torch.jit\n"
+                            "normlens::rms_norm: equal in torch.jit"));
+  }
+
+  // A long name takes nothing from the sheet's foot in a narrow window.
+  void theFootIsWholeInANarrowWindow() {
+    Sheet sheet(model_);
+    sheet.window.resize(800, 600);
+    sheet.setFile(folder_.filePath(QString(90, u'n') + QStringLiteral(".pt")));
+    auto* write = sheet.child<QWidget>("exportWrite");
+    QTRY_VERIFY(sheet.window.width() <= 800);
+    const QRect place(write->mapTo(&sheet.window, QPoint()), write->size());
+    QVERIFY(sheet.window.rect().contains(place));
+    QTRY_VERIFY2(write->width() >= write->sizeHint().width(),
+                 qPrintable(QStringLiteral("%1 of %2").arg(write->width()).arg(write->sizeHint().width())));
   }
 
   void otherModelsCloseIt() {

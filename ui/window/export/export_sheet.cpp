@@ -4,8 +4,10 @@
 #include <QButtonGroup>
 #include <QCheckBox>
 #include <QDir>
+#include <QFile>
 #include <QFileInfo>
 #include <QLineEdit>
+#include <QLocale>
 #include <QPushButton>
 #include <QScrollArea>
 #include <QShortcut>
@@ -52,9 +54,28 @@ QString checkedIn(const Session& session) {
                                            : ExportSheet::tr("torch %1").arg(text(engine.torch));
 }
 
+// A name that is too long for the button loses its middle.
+QString shownName(const QString& name, bool wide) {
+  const qsizetype half = wide ? 18 : 9;
+  return name.size() <= 2 * half + 1 ? name : name.first(half) + u'…' + name.last(half);
+}
+
 QString reportBeside(const QString& path) {
   const QFileInfo file(path);
   return file.dir().filePath(file.completeBaseName() + QStringLiteral(".report.html"));
+}
+
+// "torch 2.15.0, 2026-11-30": the day as the window writes it.
+QString ranWith(const std::string& source) {
+  QStringList runs = text(source).split(QStringLiteral("; "));
+  for (QString& run : runs) {
+    const QDate day = QDate::fromString(run.section(QStringLiteral(", "), -1), Qt::ISODate);
+    if (day.isValid())
+      run =
+          ExportSheet::tr("%1 on %2")
+              .arg(run.section(QStringLiteral(", "), 0, -2), QLocale::c().toString(day, QStringLiteral("MMM d, yyyy")));
+  }
+  return runs.join(QStringLiteral("; "));
 }
 
 // What is known of a target, a sentence each.
@@ -64,7 +85,7 @@ QString aboutTarget(const protocol::TargetInfo& target) {
     lines << (target.speed.starts_with("not measured") ? ExportSheet::tr("Speed there: %1").arg(text(target.speed))
                                                        : ExportSheet::tr("Fast there: %1").arg(text(target.speed)));
   if (!target.limits.empty()) lines << ExportSheet::tr("Limits: %1").arg(text(target.limits));
-  lines << (target.ran ? ExportSheet::tr("NormLens's own tests run folded files there.")
+  lines << (target.ran ? ExportSheet::tr("NormLens's own tests ran folded files with %1.").arg(ranWith(target.source))
                        : ExportSheet::tr("NormLens does not run files there. Known from: %1").arg(text(target.source)));
   for (QString& line : lines) line = asSentence(line);
   return lines.join(u'\n');
@@ -191,6 +212,10 @@ void ExportSheet::addFacts(QVBoxLayout* column, QWidget* parent) {
   proofNote_ = describe(makeWords("soft", proved_), "exportProofNote");
   proved_->layout()->addWidget(proof_);
   proved_->layout()->addWidget(proofNote_);
+  column->addSpacing(6);
+  loaded_ = addPart(tr("What loads which norm"), "exportLoaded");
+  loads_ = describe(makeWords("soft", loaded_), "exportLoads");
+  loaded_->layout()->addWidget(loads_);
   column->addStretch(1);
 }
 
@@ -228,6 +253,7 @@ QWidget* ExportSheet::makeFoot() {
   layoutOf(foot)->addStretch(1);
   foot_ = describe(makeWords("soft", foot), "exportFootWords");
   foot_->setAlignment(Qt::AlignRight | Qt::AlignVCenter);
+  foot_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);  // they give way to the button
   layoutOf(foot)->addWidget(foot_, 100);
   layoutOf(foot)->addSpacing(12);
   write_ = describe(new PushButton({}, PushButton::Look::Filled, foot), "exportWrite");
@@ -423,6 +449,8 @@ void ExportSheet::showAll() {
                            "loads them."));
   showFacts(fold);
   showProof(fold);
+  loads_->setText(whatLoads());
+  loaded_->setVisible(isTarget() && !loads_->text().isEmpty());
   showWarning();
   showExisting();
   code_->setVisible(!report);
@@ -438,21 +466,58 @@ void ExportSheet::showAll() {
   showFoot(fold);
 }
 
+// By the tables of docs/targets.md, which the project's own tests write.
+QString ExportSheet::whatLoads() const {
+  const QString format = text(session_->model()->format);
+  const QString head = format == QLatin1String("onnx")  ? QStringLiteral("| ONNX in")
+                       : format == QLatin1String("pt2") ? QStringLiteral("| torch.export in")
+                                                        : QStringLiteral("| TorchScript in");
+  QFile page(QStringLiteral(":/normlens/targets.md"));
+  if (!page.open(QIODevice::ReadOnly)) return {};
+  const QStringList rows = QString::fromUtf8(page.readAll())
+                               .remove(u'`')
+                               .section(head, 1)
+                               .section(QStringLiteral("\n\n"), 0, 0)
+                               .split(u'\n', Qt::SkipEmptyParts);
+  const auto cell = [&](qsizetype row, qsizetype at) { return rows[row].section(u'|', at, at).trimmed(); };
+  QStringList lines;
+  for (qsizetype norm = 1; !rows.isEmpty() && !cell(0, norm).isEmpty(); ++norm) {
+    const auto target = std::ranges::find(targets_, cell(0, norm).toStdString(), &protocol::TargetInfo::norm);
+    QStringList equal, refused;
+    for (qsizetype row = 2; row < rows.size(); ++row)
+      (cell(row, norm + 1) == QLatin1String("equal") ? equal : refused) << cell(row, 1);
+    lines << tr("%1: equal in %2")
+                 .arg(target == targets_.end() ? QStringLiteral("--norm %1").arg(cell(0, norm))
+                                               : text(target->operators),
+                      equal.join(QStringLiteral(", ")));
+    if (!refused.isEmpty()) lines.last() += tr("; does not load in %1").arg(refused.join(QStringLiteral(", ")));
+  }
+  lines.removeDuplicates();  // two norms of the same operators
+  return lines.join(u'\n');
+}
+
+// Exact where this very file was written, else by what the plan adds.
+QString ExportSheet::sizeOf(const protocol::PlanInfo& plan) const {
+  const auto& done = session_->exported();
+  if (done && text(done->path) == file_->text() && own_.value(file_->text()).target == place().target.name)
+    return formatBytes(done->bytes);
+  return tr("about %1").arg(formatBytes(session_->model()->file_bytes + plan.bytes_grown));
+}
+
 void ExportSheet::showFacts(const protocol::FoldResult* fold) {
   const auto& plan = fold != nullptr ? std::optional(fold->plan) : session_->plan();
   written_->setVisible(plan.has_value() && isTarget());
   if (!plan) return;
-  const int64_t bytes = session_->model()->file_bytes + plan->bytes_grown;
   QVector<Property> rows{
-      {tr("in a LayerNorm's place"), text(place().target.operators), {}},
+      {tr("written as"), text(place().target.operators), {}},
       {tr("norms folded"), tr("%1 of %2").arg(plan->folded.size()).arg(plan->layer_norms), {}},
       {tr("tensors centered"), tr("%1 · %2").arg(plan->tensors_centered).arg(formatBytes(plan->bytes_centered)), {}},
       {tr("shifts moved into biases"), QString::number(plan->shifts_absorbed), {}},
       {tr("centerings at run time"), QString::number(plan->centerings), {}},
       {tr("file size"),
-       plan->bytes_grown == 0 ? tr("about %1, as before").arg(formatBytes(bytes))
-                              : tr("about %1, %2 more").arg(formatBytes(bytes), formatBytes(plan->bytes_grown)),
-       {}}};
+       plan->bytes_grown == 0 ? tr("%1, as before").arg(sizeOf(*plan))
+                              : tr("%1, %2 more").arg(sizeOf(*plan), formatBytes(plan->bytes_grown)),
+       tr("Exact once the file is written.")}};
   facts_->setProperties(rows);
 }
 
@@ -469,11 +534,14 @@ void ExportSheet::showProof(const protocol::FoldResult* fold) {
   } else {
     ui::showProof(badge_, *proof);
     const auto add = [&](const QString& what, const protocol::ErrorPair& error) {
-      rows.push_back({tr("%1, allowed %2").arg(what, formatError(error.limit)), formatError(error.max_rel),
+      rows.push_back({what, tr("%1, allowed %2").arg(formatError(error.max_rel), formatError(error.limit)),
                       tr("The largest relative difference of an output from the original's.")});
     };
     if (proof->algebra_done) add(tr("proved in float64"), proof->algebra);
-    if (proof->file_done) add(tr("checked in %1, %2").arg(checkedIn(*session_), text(proof->file_dtype)), proof->file);
+    if (proof->file_done) {
+      add(tr("checked in %1").arg(text(proof->file_dtype)), proof->file);
+      rows.push_back({tr("checked with"), checkedIn(*session_), {}});
+    }
   }
   proof_->setProperties(rows);
   proof_->setVisible(!rows.isEmpty());
@@ -523,17 +591,16 @@ void ExportSheet::showFoot(const protocol::FoldResult* fold) {
                   : job == JobKind::Folding       ? tr("Proving…")
                   : job == JobKind::Exporting     ? tr("Writing…")
                   : session_->report()->running() ? tr("Comparing…")
-                                                  : tr("Write %1").arg(name));
+                                                  : tr("Write %1").arg(shownName(name, width() >= grown(kWide))));
   write_->setEnabled(differs || (why.isEmpty() && !session_->busy() && session_->served() && !name.isEmpty() &&
                                  !session_->report()->running()));
-  write_->setToolTip(tr("Ctrl+Enter"));
+  write_->setToolTip(tr("Write %1 (Ctrl+Enter)").arg(name));
   foot_->setText(!file                          ? QString()
                  : !why.isEmpty()               ? why
                  : session_->busy()             ? tr("Esc stops it.")
                  : place().kind == Kind::Report ? tr("1 file")
-                 : fold == nullptr
-                     ? tr("The model is folded and proved first.")
-                     : tr("1 file, about %1").arg(formatBytes(session_->model()->file_bytes + fold->plan.bytes_grown)));
+                 : fold == nullptr              ? tr("The model is folded and proved first.")
+                                                : tr("1 file, %1").arg(sizeOf(fold->plan)));
 }
 
 void ExportSheet::write() {
@@ -577,6 +644,7 @@ void ExportSheet::resizeEvent(QResizeEvent* event) {
   columns_->setDirection(wide ? QBoxLayout::LeftToRight : QBoxLayout::TopToBottom);
   listArea_->setFixedWidth(grown(wide ? kList : kNarrowList));
   source_->setVisible(wide);
+  showAll();  // the button names the file
 }
 
 }  // namespace normlens::ui

@@ -82,6 +82,8 @@ class ExportSheet final : public QFrame {
   void exported();
   void askForPath();
   void showAll();
+  [[nodiscard]] QString whatLoads() const;  // each norm, with the tools that ran it
+  [[nodiscard]] QString sizeOf(const protocol::PlanInfo& plan) const;
   void showFacts(const protocol::FoldResult* fold);
   void showProof(const protocol::FoldResult* fold);
   void showWarning();
@@ -119,10 +121,10 @@ class ExportSheet final : public QFrame {
   QWidget* fileRow_;
   QScrollArea* listArea_;
   QBoxLayout* columns_;
-  QLabel *title_, *source_, *about_, *proofNote_, *warningTitle_, *warning_, *foot_, *exists_;
+  QLabel *title_, *source_, *about_, *proofNote_, *warningTitle_, *warning_, *foot_, *exists_, *loads_;
   Badge* badge_;
   QLineEdit* file_;
-  QWidget *written_, *proved_, *pullRequestPart_;
+  QWidget *written_, *proved_, *loaded_, *pullRequestPart_;
   QFrame* warningCard_;
   PropertyList *facts_, *proof_;
   CodeBox *code_, *pullRequest_;
