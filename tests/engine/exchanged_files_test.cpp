@@ -181,11 +181,43 @@ TEST_F(Exchanged, AFullDiskIsASentenceAndWhatCameIsKept) {
 TEST_F(Exchanged, ALinkInTheCacheIsNotFollowed) {
   fs::create_directories(cache_ / kFolder);
   fs::create_symlink(folder_ / "elsewhere", cache_ / kFolder / ("." + hashOf(whole_) + ".part"));
-  EXPECT_EQ(refusal(partOf(whole_, 0, 5)), ErrorCode::WriteFailed);
+  EXPECT_EQ(refusal(partOf(whole_, 0, 5)), ErrorCode::Refused);
   EXPECT_FALSE(fs::exists(folder_ / "elsewhere"));
   std::ofstream(folder_ / "secret") << "secret";
   fs::create_symlink(folder_ / "secret", cache_ / kFolder / "secret");
   EXPECT_FALSE(files_.fetch({.path = cache_ / kFolder / "secret"}));
+}
+
+TEST_F(Exchanged, AFolderThatIsALinkIsNotEntered) {
+  fs::create_directories(cache_);
+  const fs::path outside = folder_ / "outside";
+  fs::create_directories(outside);
+  fs::permissions(outside, fs::perms::owner_all | fs::perms::others_read);
+  std::ofstream(outside / "secret") << "secret";
+  fs::create_directory_symlink(outside, cache_ / kFolder);
+  EXPECT_EQ(refusal(partOf(whole_, 0, whole_.size())), ErrorCode::Refused);
+  for (const bool remove : {false, true})
+    EXPECT_FALSE(files_.fetch({.path = cache_ / kFolder / "secret", .remove = remove}));
+  EXPECT_EQ(contentOf(outside / "secret"), "secret");
+  EXPECT_FALSE(fs::exists(outside / "m.onnx"));
+  EXPECT_EQ(fs::status(outside).permissions(), fs::perms::owner_all | fs::perms::others_read);
+}
+
+TEST_F(Exchanged, AFileWithAnotherNameIsNotWrittenTo) {
+  fs::create_directories(cache_ / kFolder);
+  std::ofstream(folder_ / "mine") << "mine";
+  fs::create_hard_link(folder_ / "mine", cache_ / kFolder / ("." + hashOf(whole_) + ".part"));
+  SendChunkParams behind = partOf(whole_, 4, 5);
+  EXPECT_EQ(refusal(behind), ErrorCode::Refused);
+  EXPECT_EQ(contentOf(folder_ / "mine"), "mine");
+}
+
+TEST_F(Exchanged, WhatWasChangedSinceItCameIsSentAgain) {
+  EXPECT_TRUE(must(files_.send(partOf(whole_, 0, whole_.size()))).complete);
+  std::ofstream(cache_ / kFolder / "m.onnx", std::ios::binary) << std::string(whole_.size(), 'x');
+  EXPECT_FALSE(must(files_.send(partOf(whole_, 0, 0))).complete);
+  EXPECT_TRUE(must(files_.send(partOf(whole_, 0, whole_.size()))).complete);
+  EXPECT_EQ(contentOf(cache_ / kFolder / "m.onnx"), whole_);
 }
 
 // ---- back

@@ -1,5 +1,6 @@
 """A client that speaks nonsense, does not listen, or is gone."""
 
+import pathlib
 import time
 import unittest
 
@@ -77,6 +78,22 @@ class Clients(FaultCase):
         workers = served.workers()
         time.sleep(0.5)
         self.assertIsNone(served.process.poll())
+        served.process.stdin.close()
+        self.ends(served, 5, workers)
+
+    # A reply is 50,000 times as long as its request.
+    def test_fetches_and_never_reads(self):
+        place = self.folder / "cache" / "normlens" / "exchanged" / ("0" * 32)
+        place.mkdir(parents=True)
+        (place / "out.pt").write_bytes(bytes(4 << 20))
+        self.environment["XDG_CACHE_HOME"] = str(self.folder / "cache")
+        served = self.serve()
+        for _ in range(300):
+            served.send("fetch_chunk", {"path": str(place / "out.pt"), "offset": 0})
+        time.sleep(2)
+        held = pathlib.Path(f"/proc/{served.process.pid}/status").read_text().split("VmRSS:")[1].split()[0]
+        self.assertLess(int(held), 200_000, "kB")
+        workers = served.workers()
         served.process.stdin.close()
         self.ends(served, 5, workers)
 

@@ -1,7 +1,9 @@
 #include "app/engine/serve/exchanged_files.h"
 
 #include <fcntl.h>
+#include <pwd.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -20,6 +22,7 @@ namespace normlens::engine {
 namespace {
 
 namespace fs = std::filesystem;
+namespace methods = protocol::methods;
 
 constexpr int64_t kBillion = 1'000'000'000;
 constexpr int64_t kPartLookedThrough = int64_t{64} << 20;
@@ -29,7 +32,11 @@ std::string variable(const char* name) {
   return value != nullptr && *value == '/' ? value : std::string();
 }
 
-fs::path home() { return variable("HOME").empty() ? "/" : variable("HOME"); }
+fs::path home() {
+  if (const std::string named = variable("HOME"); !named.empty()) return named;
+  const passwd* const user = ::getpwuid(::getuid());
+  return user != nullptr && user->pw_dir != nullptr && *user->pw_dir == '/' ? user->pw_dir : "/";
+}
 
 bool isPlainName(const std::string& name) {
   return !name.empty() && name.size() <= NAME_MAX && !name.starts_with('.') && printable(name) == name &&
@@ -58,13 +65,45 @@ std::optional<protocol::FolderEntry> entryOf(const fs::path& path) {
   return protocol::FolderEntry{name, false, info.st_size, info.st_mtim.tv_sec * kBillion + info.st_mtim.tv_nsec};
 }
 
+tl::unexpected<Error> noOwnFile(const fs::path& path) {
+  return fail(ErrorCode::Refused, path.string() + " is not a file or folder that NormLens made");
+}
+
+// Opens the folder itself, never what a link in its place leads to.
+Result<Descriptor> openFolder(const fs::path& path) {
+  Descriptor folder(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (!folder && errno == ENOENT) return notRead(path, errno);
+  struct stat info {};
+  if (!folder || ::fstat(folder.get(), &info) != 0 || info.st_uid != ::geteuid()) return noOwnFile(path);
+  return folder;
+}
+
 // Nobody else may look into it: models may be secret.
-Status makeFolder(const fs::path& folder) {
+Result<Descriptor> makeFolder(const fs::path& path) {
   std::error_code error;
-  fs::create_directories(folder, error);
-  if (!error) fs::permissions(folder, fs::perms::owner_all, error);
-  if (error) return notWritten(folder, error.value());
-  return {};
+  fs::create_directories(path, error);
+  if (error) return notWritten(path, error.value());
+  ASSIGN_OR_RETURN(Descriptor folder, openFolder(path));
+  if (::fchmod(folder.get(), S_IRWXU) != 0) return notWritten(path, errno);
+  return folder;
+}
+
+struct OpenFile {
+  Descriptor file;
+  int64_t bytes = 0;
+};
+
+// A regular file that has no other name: neither a link leads elsewhere nor is another's file changed by it.
+Result<OpenFile> openFile(const Descriptor& folder, const fs::path& path, int flags) {
+  OpenFile open{Descriptor(
+      ::openat(folder.get(), path.filename().c_str(), flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, S_IRUSR | S_IWUSR))};
+  if (!open.file && errno != ELOOP && errno != ENXIO)
+    return (flags & O_CREAT) != 0 ? notWritten(path, errno) : notRead(path, errno);
+  struct stat info {};
+  if (!open.file || ::fstat(open.file.get(), &info) != 0 || !S_ISREG(info.st_mode) || info.st_nlink != 1)
+    return noOwnFile(path);
+  open.bytes = info.st_size;
+  return open;
 }
 
 Status writeAt(const fs::path& path, const Descriptor& file, int64_t offset, std::string_view bytes) {
@@ -146,14 +185,16 @@ Result<protocol::SentSoFar> ExchangedFiles::send(const protocol::SendChunkParams
   RETURN_IF_ERROR(checkSent(params));
   const fs::path folder = cache_ / params.folder, whole = folder / params.name;
   const fs::path part = folder / ("." + params.hash + ".part");
-  RETURN_IF_ERROR(makeFolder(folder));
+  ASSIGN_OR_RETURN(const Descriptor opened, makeFolder(folder));
   if (params.bytes == 0) return protocol::SentSoFar{whole.string(), 0, false};
-  if (const auto there = entryOf(whole); there && there->bytes == params.bytes)
-    return protocol::SentSoFar{whole.string(), params.bytes, true};
-  const Descriptor file(::open(part.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
-  struct stat info {};
-  if (!file || ::fstat(file.get(), &info) != 0 || !S_ISREG(info.st_mode)) return notWritten(part, errno);
-  int64_t have = info.st_size;
+  // One that was sent before may have been changed since.
+  if (const auto there = openFile(opened, whole, O_RDONLY); there && there->bytes == params.bytes) {
+    ASSIGN_OR_RETURN(const std::string hash, hashOf(whole, there->file, there->bytes));
+    if (hash.empty() || hash == params.hash) return protocol::SentSoFar{whole.string(), params.bytes, !hash.empty()};
+  }
+  ASSIGN_OR_RETURN(const OpenFile begun, openFile(opened, part, O_RDWR | O_CREAT));
+  const Descriptor& file = begun.file;
+  int64_t have = begun.bytes;
   if (have == params.offset && !params.data.empty()) {
     ASSIGN_OR_RETURN(const std::string bytes, chunkOf(params));
     RETURN_IF_ERROR(checkRoom(part, params.bytes - have));
@@ -163,14 +204,14 @@ Result<protocol::SentSoFar> ExchangedFiles::send(const protocol::SendChunkParams
   if (have < params.bytes) return protocol::SentSoFar{whole.string(), have, false};
   ASSIGN_OR_RETURN(const std::string hash, hashOf(part, file, have));
   if (hash.empty()) return protocol::SentSoFar{whole.string(), have, false};
-  std::error_code error;
+  const std::string partName = part.filename().string();
   if (hash != params.hash) {
-    fs::remove(part, error);
+    ::unlinkat(opened.get(), partName.c_str(), 0);
     return fail(ErrorCode::Refused, "what came of " + params.name + " is not what was sent: its hash is another",
                 "send it again");
   }
-  fs::rename(part, whole, error);
-  if (error) return notWritten(whole, error.value());
+  if (::renameat(opened.get(), partName.c_str(), opened.get(), params.name.c_str()) != 0)
+    return notWritten(whole, errno);
   return protocol::SentSoFar{whole.string(), have, true};
 }
 
@@ -179,24 +220,22 @@ Result<protocol::FetchedChunk> ExchangedFiles::fetch(const protocol::FetchChunkP
   const bool ours = folder.parent_path() == cache_ && isDigits(folder.filename().string());
   if (!ours || !isPlainName(path.filename().string()))
     return fail(ErrorCode::Usage, params.path + " is not a file that was written to be fetched");
-  std::error_code error;
+  ASSIGN_OR_RETURN(const Descriptor opened, openFolder(folder));
   if (params.remove) {
-    fs::remove(path, error);
-    fs::remove(folder, error);  // Only an empty one is.
+    ::unlinkat(opened.get(), path.filename().c_str(), 0);
+    ::rmdir(folder.c_str());  // Only an empty one is.
     return protocol::FetchedChunk{};
   }
-  const Descriptor file(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
-  struct stat info {};
-  if (!file || ::fstat(file.get(), &info) != 0 || !S_ISREG(info.st_mode)) return notRead(path, errno);
-  if (params.offset < 0 || params.offset > info.st_size)
+  ASSIGN_OR_RETURN(const OpenFile file, openFile(opened, path, O_RDONLY));
+  if (params.offset < 0 || params.offset > file.bytes)
     return fail(ErrorCode::Usage, params.path + " has no byte " + std::to_string(params.offset));
-  protocol::FetchedChunk chunk{info.st_size, {}, {}};
-  if (params.offset < info.st_size) {
+  protocol::FetchedChunk chunk{file.bytes, {}, {}};
+  if (params.offset < file.bytes) {
     const int64_t most = std::clamp<int64_t>(params.most, 1, protocol::kMostChunk);
-    ASSIGN_OR_RETURN(const std::string bytes, readAt(path, file, params.offset, most));
+    ASSIGN_OR_RETURN(const std::string bytes, readAt(path, file.file, params.offset, most));
     chunk.data = base64(bytes);
   } else {
-    ASSIGN_OR_RETURN(chunk.hash, hashOf(path, file, info.st_size));
+    ASSIGN_OR_RETURN(chunk.hash, hashOf(path, file.file, file.bytes));
   }
   return chunk;
 }
@@ -215,7 +254,11 @@ Result<std::string> ExchangedFiles::hashOf(const Path& path, const Descriptor& f
   return std::exchange(looked_, std::nullopt)->hash.hex();
 }
 
-std::optional<std::string> ExchangedFiles::answer(int64_t id, std::string_view method, const nlohmann::json& params) {
+bool ExchangedFiles::isAbout(std::string_view method) {
+  return method == methods::kListFolder || method == methods::kSendChunk || method == methods::kFetchChunk;
+}
+
+std::string ExchangedFiles::answer(int64_t id, std::string_view method, const nlohmann::json& params) {
   const auto reply = [&]<class Params, class Reply>(const protocol::Method<Params, Reply>&,
                                                     const auto& make) -> std::string {
     const Result<Params> decoded = protocol::decode<Params>(params);
@@ -224,11 +267,9 @@ std::optional<std::string> ExchangedFiles::answer(int64_t id, std::string_view m
     return made ? protocol::resultBody(id, protocol::toJson(*made))
                 : protocol::failureBody(id, protocol::rpcFailure(made.error()));
   };
-  namespace methods = protocol::methods;
   if (method == methods::kListFolder) return reply(methods::kListFolder, [](const auto& p) { return list(p); });
   if (method == methods::kSendChunk) return reply(methods::kSendChunk, [this](const auto& p) { return send(p); });
-  if (method == methods::kFetchChunk) return reply(methods::kFetchChunk, [this](const auto& p) { return fetch(p); });
-  return std::nullopt;
+  return reply(methods::kFetchChunk, [this](const auto& p) { return fetch(p); });
 }
 
 }  // namespace normlens::engine

@@ -31,8 +31,9 @@ class ExchangedFiles {
   [[nodiscard]] static Result<protocol::FolderList> list(const protocol::ListFolderParams& params);
   [[nodiscard]] Result<protocol::SentSoFar> send(const protocol::SendChunkParams& params);
   [[nodiscard]] Result<protocol::FetchedChunk> fetch(const protocol::FetchChunkParams& params);
-  // Returns the body of the reply; nullopt: the request is not about these files.
-  [[nodiscard]] std::optional<std::string> answer(int64_t id, std::string_view method, const nlohmann::json& params);
+  [[nodiscard]] static bool isAbout(std::string_view method);
+  // Returns the body of the reply to such a request.
+  [[nodiscard]] std::string answer(int64_t id, std::string_view method, const nlohmann::json& params);
 
  private:
   [[nodiscard]] Result<std::string> hashOf(const Path& path, const Descriptor& file, int64_t bytes);

@@ -291,6 +291,7 @@ void ServeSupervisor::wait() {
   }
   if (events[1].revents != 0) hear();
   settle();
+  answerAboutFiles();
 }
 
 std::vector<ServeSide*> ServeSupervisor::sides() {
@@ -324,6 +325,7 @@ void ServeSupervisor::endClient() {
   clientGone_ = true;
   if (!ending_) ending_ = Clock::now();
   held_.clear();
+  filesAsked_.clear();
   for (ServeSide* side : sides()) side->closeRequests();
 }
 
@@ -353,12 +355,21 @@ void ServeSupervisor::receive(std::string body) {
   auto message = protocol::parseMessage(body);
   if (message && message->method == methods::kCancel) return cancel(message->params);
   if (!message || !message->isRequest()) return current_->send(body);  // the worker reports what is wrong with it
-  if (const auto reply = files_.answer(*message->id, message->method, message->params)) return say(*reply);
   Pending request{*message->id, std::move(message->method), std::move(body), std::move(message->params), {}};
+  if (ExchangedFiles::isAbout(request.method)) return filesAsked_.push_back(std::move(request));
   if (request.method == methods::kPing) {  // never behind others
     return current_->ready() ? hand(*current_, std::move(request)) : answerPing(request.id);
   }
   held_.push_back(std::move(request));
+}
+
+// A reply may be a thousand times as long as its request: as many as a client reads.
+void ServeSupervisor::answerAboutFiles() {
+  while (!filesAsked_.empty() && relays()) {
+    const Pending& request = filesAsked_.front();
+    say(files_.answer(request.id, request.method, request.params));
+    filesAsked_.pop_front();
+  }
 }
 
 // Requests go on as they came, but for one that opens a model beside another: it waits until no other is pending.
@@ -433,8 +444,8 @@ Declared declareServe(CLI::App& app, const confine::Limits& limits) {
   const auto torchFirst = std::make_shared<bool>(false);
   app.add_flag("--torch-first", *torchFirst, "Load LibTorch before the first request: a model of torch will be opened");
   return {{}, {}, [&limits, torchFirst](Console& console) {
-            std::signal(SIGPIPE, SIG_IGN);
-            const int frames = console.ownStdout();  // carries frames only
+            for (const int reported : {SIGPIPE, SIGXFSZ}) std::signal(reported, SIG_IGN);  // by the write that failed
+            const int frames = console.ownStdout();                                        // carries frames only
             if (frames < 0) return console.fail(Error{ErrorCode::Internal, "stdout cannot be used for frames", {}});
             return ServeSupervisor(frames, limits).run(*torchFirst);
           }};

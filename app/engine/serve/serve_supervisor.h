@@ -82,6 +82,7 @@ class ServeSupervisor {
   void hear();
   void receive(std::string body);
   void settle();
+  void answerAboutFiles();
   void hand(ServeSide& side, Pending request);
   void openBeside();
   void cancel(const nlohmann::json& params);
@@ -108,6 +109,7 @@ class ServeSupervisor {
   std::string outgoing_;
   size_t told_ = 0;          // bytes of it
   std::list<Pending> held_;  // not handed to a worker yet
+  std::list<Pending> filesAsked_;
   ClientState state_;
   Side current_;
   Side next_;                                // opens a model beside the current one's
