@@ -152,7 +152,7 @@ class TurnedTables {
 
   [[nodiscard]] bool multiplies(const NodeProto& node) const {
     return node.op_type() == "MatMul" && isStandardDomain(node.domain()) && node.input_size() == 2 &&
-           node.output_size() == 1 && tables_.contains(node.input(1));
+           node.output_size() == 1 && !node.output(0).empty() && tables_.contains(node.input(1));
   }
 
   NodeProto& add(const char* op, std::initializer_list<std::string> inputs, const std::string& output) {
@@ -205,7 +205,8 @@ bool turnsTable(const NodeProto& node, const Weights& weights) {
   if (!transposes || node.input_size() != 1 || node.output_size() != 1) return false;
   const auto* perm = findAttribute(node, "perm");
   const auto weight = weights.find(node.input(0));
-  if (weight == weights.end() || (perm != nullptr && (perm->ints_size() != 2 || perm->ints(0) != 1))) return false;
+  const bool swaps = perm == nullptr || (perm->ints_size() == 2 && perm->ints(0) == 1 && perm->ints(1) == 0);
+  if (weight == weights.end() || !swaps) return false;
   const graph::TensorView& table = weight->second.view;
   const bool hasGemm = table.dtype == graph::DType::Float32 || table.dtype == graph::DType::Float64;
   return hasGemm && table.shape.size() == 2 && isLargeFloat(table);
