@@ -78,6 +78,8 @@ std::vector<bool> residualStreams(const Graph& graph) {
 NodeClass roleOf(const Graph& graph, const Node& node) {
   if (node.helper || node.kind == OpKind::ShapeQuery) return NodeClass::Helper;
   if (node.kind == OpKind::RmsNorm) return NodeClass::RmsNorm;
+  const auto reduction = graph::stringAttribute(node, "op");
+  if (node.kind == OpKind::Reduce && reduction != "mean" && reduction != "sum") return NodeClass::Opaque;  // a maximum
   const NodeClass role = ops::opRow(node.kind).vertexClass;
   return role == NodeClass::Residual && !isResidualSum(graph, node) ? NodeClass::Scalar : role;
 }
