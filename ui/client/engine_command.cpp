@@ -1,5 +1,7 @@
 #include "ui/client/engine_command.h"
 
+#include <wordexp.h>
+
 #include <QCoreApplication>
 #include <QDir>
 #include <QFileInfo>
@@ -35,6 +37,16 @@ qsizetype placeOfSshHost(const EngineCommand& command) {
   return firstArgument(command, 1, QStringLiteral("BbcDEeFIiJLlmOopQRSWw"));
 }
 
+// As a shell takes them, but for commands in commands: of both kinds of quotes, variables and ~.
+EngineCommand wordsOf(const QString& line) {
+  wordexp_t expanded{};
+  if (::wordexp(line.toUtf8().constData(), &expanded, WRDE_NOCMD) != 0) return QProcess::splitCommand(line);
+  EngineCommand words;
+  for (size_t i = 0; i < expanded.we_wordc; ++i) words << QString::fromUtf8(expanded.we_wordv[i]);
+  ::wordfree(&expanded);
+  return words;
+}
+
 }  // namespace
 
 QString hostOf(const EngineCommand& command) {
@@ -44,8 +56,13 @@ QString hostOf(const EngineCommand& command) {
   }
   const QString program = programOf(command);
   const bool isContainer = program == QStringLiteral("docker") || program == QStringLiteral("podman");
-  const bool isExec = isContainer && command.value(1) == QStringLiteral("exec");
-  return isExec ? command.value(firstArgument(command, 2, QStringLiteral("euw"))) : QString();
+  if (isContainer && command.value(1) == QStringLiteral("exec"))
+    return command.value(firstArgument(command, 2, QStringLiteral("euw")));
+  // Any other program may lead anywhere, but for those that start a program here.
+  static const QStringList kHere{QStringLiteral("env"),     QStringLiteral("nice"),    QStringLiteral("taskset"),
+                                 QStringLiteral("numactl"), QStringLiteral("sh"),      QStringLiteral("bash"),
+                                 QStringLiteral("gdb"),     QStringLiteral("valgrind")};
+  return program.startsWith(QStringLiteral("normlens")) || kHere.contains(program) ? QString() : program;
 }
 
 EngineCommand startedCommand(EngineCommand command) {
@@ -97,7 +114,7 @@ EngineCommand engineCommandFromSettings() {
 }
 
 EngineCommand engineCommandFromLine(const QString& line) {
-  if (!line.trimmed().isEmpty()) return QProcess::splitCommand(line);
+  if (!line.trimmed().isEmpty()) return wordsOf(line);
   const QString program = defaultEngineProgram();
   return program.isEmpty() ? EngineCommand() : EngineCommand{program, QStringLiteral("serve")};
 }

@@ -17,7 +17,8 @@ using EngineCommand = QStringList;
 [[nodiscard]] EngineCommand engineCommandFromSettings();
 
 // Returns the machine or container that the command starts the engine on, as the user calls it: "gpu-box" of
-// "ssh me@gpu-box normlens-engine serve" and of "docker exec -i gpu-box ...". Empty: this machine.
+// "ssh me@gpu-box normlens-engine serve" and of "docker exec -i gpu-box ...", "to-gpu.sh" of a program of that name.
+// Empty: this machine.
 [[nodiscard]] QString hostOf(const EngineCommand& command);
 
 // Returns the command as it is started. ssh gets options: it ends with a message where it would ask for a password or

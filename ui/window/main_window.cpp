@@ -258,10 +258,10 @@ void MainWindow::openFile(const QString& path, const QString& model) {
     return;
   }
   const QFileInfo info(path);
+  const QString whole = machineOf(path).isEmpty() ? info.absoluteFilePath() : path;
   info_->dismiss();
   // The model is opened with the plan that it was left with.
-  if (const QString left =
-          options_.recoveryFolder.isEmpty() ? QString() : project_->leftOf(info.absoluteFilePath(), model);
+  if (const QString left = options_.recoveryFolder.isEmpty() ? QString() : project_->leftOf(whole, model);
       !left.isEmpty()) {
     recover(left);
     return;
@@ -273,7 +273,8 @@ void MainWindow::openFile(const QString& path, const QString& model) {
 void MainWindow::askForModel() {
   const QString last = session_->path().isEmpty() ? QSettings().value(QStringLiteral("window/folder")).toString()
                                                   : folderOf(session_->path());
-  const QStringList filters{tr("Models and projects (*.pt *.pth *.ts *.pt2 *.onnx *.normlens)"), tr("All files (*)")};
+  const QStringList filters{tr("Models and projects (*.pt *.pth *.ts *.jit *.pt2 *.onnx *.normlens)"),
+                            tr("All files (*)")};
   const FileQuestion question{QStringLiteral("openDialog"), tr("Open a model"), filters, last};
   const auto use = [this](const QStringList& paths) {
     if (options_.rememberLayout) QSettings().setValue(QStringLiteral("window/folder"), folderOf(paths.first()));
@@ -490,8 +491,8 @@ std::vector<PaletteEntry> MainWindow::paletteEntries() {
     }
   }
   for (const RecentFile& file : recentFiles()) {
-    entries.push_back({tr("Open %1").arg(QFileInfo(file.path).fileName()), QFileInfo(file.path).absolutePath(),
-                       QStringLiteral("file"), true, [this, path = file.path] { openFile(path); }});
+    entries.push_back({tr("Open %1").arg(QFileInfo(file.path).fileName()), folderOf(file.path), QStringLiteral("file"),
+                       true, [this, path = file.path] { openFile(path); }});
   }
   return entries;
 }

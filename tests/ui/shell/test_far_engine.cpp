@@ -66,13 +66,26 @@ class TestFarEngine final : public test::ModelTest {
     QTest::newRow("a container") << "docker exec -i -u me --privileged trainer normlens-engine serve"
                                  << "trainer";
     QTest::newRow("a new container") << "docker run -i image normlens-engine serve"
-                                     << "";
+                                     << "docker";
+    QTest::newRow("a program that may lead anywhere") << "/opt/bin/to-gpu.sh normlens-engine serve"
+                                                      << "to-gpu.sh";
+    QTest::newRow("a program that leads here") << "env A=1 sh -c 'cd / && exec normlens-engine serve'"
+                                               << "";
     QTest::newRow("nothing") << ""
                              << "";
   }
   void theHostIsReadOffTheCommand() {
     QFETCH(QString, command);
     QTEST(hostOf(engineCommandFromLine(command)), "host");
+  }
+
+  void aCommandIsSplitAsAShellWould() {
+    QCOMPARE(engineCommandFromLine(QStringLiteral("sh -c 'cd / && exec \"my engine\" serve'")),
+             (EngineCommand{QStringLiteral("sh"), QStringLiteral("-c"),
+                            QStringLiteral("cd / && exec \"my engine\" serve")}));
+    QCOMPARE(engineCommandFromLine(QStringLiteral("a \"b c\" `d` & e")),
+             (EngineCommand{QStringLiteral("a"), QStringLiteral("b c"), QStringLiteral("`d`"), QStringLiteral("&"),
+                            QStringLiteral("e")}));
   }
 
   void sshIsToldNotToAsk() {

@@ -61,7 +61,8 @@ AboutPage::AboutPage(const EngineClient* engine, QWidget* parent) : QWidget(pare
   connect(done, &QPushButton::clicked, this, &AboutPage::closed);
   column->addWidget(makeWords("body", page,
                               tr("NormLens finds the LayerNorms that can become RMSNorms without changing any output, "
-                                 "rewrites the model and proves the result. Models stay on this machine.")));
+                                 "rewrites the model and proves the result. Models stay on this machine, unless you "
+                                 "connect to an engine on another.")));
   versions_ = describe(new PropertyList(page), "aboutVersions");
   column->addWidget(versions_);
   column->addWidget(makeWords("soft", page,

@@ -153,7 +153,7 @@ QPushButton* makeRecentRow(const RecentFile& file, QWidget* parent) {
   layout->addWidget(new ThemedIcon("file", &Theme::textSoft, {16, 16}, {0, 0, 16, 16}, row));
   auto* lines = makeColumn(nullptr);
   lines->addWidget(makeElided(info.fileName(), Qt::ElideMiddle, "name", row));
-  lines->addWidget(makeElided(homely(info.absolutePath()), Qt::ElideMiddle, "small", row));
+  lines->addWidget(makeElided(homely(folderOf(file.path)), Qt::ElideMiddle, "small", row));
   layout->addLayout(lines, 1);
   if (file.layerNorms >= 0) {
     layout->addWidget(makeLabel(tr("%1 of %2").arg(file.foldable).arg(file.layerNorms), "plain12", row));
