@@ -19,6 +19,11 @@ QString words(const char* source) { return QCoreApplication::translate("ProofWor
 
 }  // namespace
 
+bool losesPrecision(const protocol::VerifyResult& proof) {
+  constexpr double kAsMuch = 2;
+  return proof.beyond_rounding && !(proof.errors && proof.errors->folded <= kAsMuch * proof.errors->original);
+}
+
 QString proofTitle(const protocol::VerifyResult& proof) {
   if (!proof.exact) return words("Not decided");
   if (!*proof.exact) return words("Outputs differ");
@@ -28,7 +33,9 @@ QString proofTitle(const protocol::VerifyResult& proof) {
   if (own && !proof.beyond_rounding) types << text(proof.file_dtype);
   QStringList parts;
   if (!types.isEmpty()) parts << words("Exact in %1").arg(types.join(words(" and ")));
-  if (proof.beyond_rounding) {
+  if (proof.beyond_rounding && !losesPrecision(proof)) {
+    parts << words("%1 as near as the original").arg(text(proof.file_dtype));
+  } else if (proof.beyond_rounding) {
     const double error = proof.errors ? proof.errors->folded : proof.file.max_rel;
     parts << words("%1 off by %2").arg(text(proof.file_dtype), formatError(error));
   }
@@ -39,6 +46,10 @@ QString proofTitle(const protocol::VerifyResult& proof) {
 QString proofCaution(const protocol::VerifyResult& proof) {
   if (proof.exact != true || !proof.beyond_rounding) return {};
   const QString type = text(proof.file_dtype);
+  if (!losesPrecision(proof)) {
+    return words("In %1, the original itself is off by %2; the fold by %3, as much.")
+        .arg(type, formatError(proof.errors->original), formatError(proof.errors->folded));
+  }
   return proof.errors ? words("In %1, the fold is off by %2 and the original by %3: more than rounding.")
                             .arg(type, formatError(proof.errors->folded), formatError(proof.errors->original))
                       : words("In %1, the outputs differ by %2. The original's own error is not known.")

@@ -211,6 +211,10 @@ class TestModels final : public QObject {
     QCOMPARE(proofTitle(proof), QStringLiteral("Exact in float64 · bfloat16 off by 0.06 · 1 not run"));
     QCOMPARE(proofCaution(proof),
              QStringLiteral("In bfloat16, the fold is off by 0.06 and the original by 2e-3: more than rounding."));
+    proof.errors = {0.05, 0.06};
+    QCOMPARE(proofTitle(proof), QStringLiteral("Exact in float64 · bfloat16 as near as the original · 1 not run"));
+    QCOMPARE(proofCaution(proof),
+             QStringLiteral("In bfloat16, the original itself is off by 0.05; the fold by 0.06, as much."));
     proof.file_dtype = "float64";
     proof.beyond_rounding = false;
     QCOMPARE(proofTitle(proof), QStringLiteral("Exact in float64 · 1 not run"));

@@ -146,7 +146,7 @@ StoryStep provedStep(const Session& session) {
   if (proof.algebra_done) put(proof.algebra, QStringLiteral("float64"), true);
   if (proof.file_done && proof.file_dtype != "float64") {
     if (proof.algebra_done) step.pieces.back().text += u',';
-    put(proof.file, text(proof.file_dtype), !proof.beyond_rounding);
+    put(proof.file, text(proof.file_dtype), !losesPrecision(proof));
   }
   return step;
 }
