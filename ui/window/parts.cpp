@@ -190,7 +190,7 @@ bool writeFile(const QString& path, const QByteArray& bytes) {
 }
 
 QStringList modelFilters() {
-  return {QFileDialog::tr("Models (*.pt *.pth *.ts *.pt2 *.onnx)"), QFileDialog::tr("All files (*)")};
+  return {QFileDialog::tr("Models (*.pt *.pth *.ts *.jit *.pt2 *.onnx)"), QFileDialog::tr("All files (*)")};
 }
 
 QStringList exportFilters(const QString& suffix) {

@@ -12,8 +12,8 @@ namespace normlens::ui {
 namespace {
 
 bool isModelFile(const QString& file) {
-  static const QStringList kSuffixes{QStringLiteral("pt"), QStringLiteral("pth"), QStringLiteral("ts"),
-                                     QStringLiteral("pt2"), QStringLiteral("onnx")};
+  static const QStringList kSuffixes{QStringLiteral("pt"),  QStringLiteral("pth"), QStringLiteral("ts"),
+                                     QStringLiteral("jit"), QStringLiteral("pt2"), QStringLiteral("onnx")};
   return kSuffixes.contains(QFileInfo(file).suffix(), Qt::CaseInsensitive);
 }
 
@@ -29,7 +29,8 @@ DropPlan dropPlan(const QStringList& files) {
   if (other == files.end())
     return {files, DropFrame::tr("Drop to compare %1 with %2.").arg(name(files.value(0)), name(files.value(1)))};
   if (isProjectFile(*other)) return {{}, DropFrame::tr("%1 is a project: open it alone.").arg(name(*other))};
-  return {{}, DropFrame::tr("%1 is not a model: NormLens opens .pt, .pth, .ts, .pt2 and .onnx.").arg(name(*other))};
+  return {{},
+          DropFrame::tr("%1 is not a model: NormLens opens .pt, .pth, .ts, .jit, .pt2 and .onnx.").arg(name(*other))};
 }
 
 DropFrame::DropFrame(QWidget* over) : QWidget(over) {
