@@ -56,6 +56,20 @@ class StreamsTest final : public QObject {
     QTRY_VERIFY(!page.listed("streamSaving").contains(QStringLiteral("−1.56%")));
   }
 
+  // Beside the targets, in the least window that most screens show.
+  void itsNamesAreWholeInASmallWindow() {
+    Page page(test::modelFile(folder_, QStringLiteral("gpt2.pt")));
+    page.window.resize(1280, 720);
+    QTRY_VERIFY(page.write()->isEnabled());
+    for (const char* list : {"streamFoldFacts", "streamSaving"}) {
+      const auto labels = page.child<QWidget>(list)->findChildren<ElidedLabel*>();
+      QVERIFY(labels.size() > 4);
+      for (const ElidedLabel* label : labels)
+        QTRY_VERIFY2(label->text() == label->accessibleName(), qPrintable(label->accessibleName()));
+    }
+    QTRY_VERIFY(page.write()->width() >= page.write()->sizeHint().width());
+  }
+
   void aPostNormModelIsToldWhyNot() {
     Page page(test::modelFile(folder_, QStringLiteral("bert.pt")));
     QTRY_VERIFY(page.words("streamWords").contains(QStringLiteral("it is post-norm")));

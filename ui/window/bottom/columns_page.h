@@ -43,11 +43,15 @@ class ColumnsPage : public QWidget {
   QVBoxLayout* addColumn(const QString& title, int spacing, int share = 1, const QString& tip = {}) {
     if (row_->count() > 0) row_->addWidget(makeLine(Qt::Vertical, body_));
     auto* column = makeColumn(nullptr, spacing);
+    addTitle(column, title, tip);
+    row_->addLayout(column, share);
+    return column;
+  }
+  void addTitle(QVBoxLayout* column, const QString& title, const QString& tip = {}) {
+    if (column->count() > 0) column->addSpacing(14);
     QLabel* label = makeLabel(title, "section", body_);
     label->setToolTip(tip);
     column->addWidget(label);
-    row_->addLayout(column, share);
-    return column;
   }
   [[nodiscard]] QWidget* body() const { return body_; }  // the parent of what the columns hold
   [[nodiscard]] QLabel* notice() const { return notice_; }

@@ -54,10 +54,13 @@ class StreamsPage final : public ColumnsPage {
  public:
   StreamsPage(Session* session, QWidget* parent)
       : ColumnsPage(20, parent), session_(session), streams_(session->streams()) {
-    buildFold();
-    buildStreams();
-    buildSaving();
-    buildResult();
+    // Two and two below each other: four columns would be too narrow for their names beside the targets.
+    QVBoxLayout *kinds = addColumn(tr("1  Pre-RMSNorm"), 6), *made = addColumn(tr("Compared with the original"), 6);
+    buildFold(kinds);
+    buildStreams(kinds);
+    buildSaving(made);
+    buildResult(made);
+    for (QVBoxLayout* column : {kinds, made}) column->addStretch(1);
     connect(streams_, &Streams::changed, this, &StreamsPage::showAll);
     for (const auto signal : {&Session::planChanged, &Session::modelChanged})
       connect(session_, signal, this, &StreamsPage::showAll);
@@ -75,24 +78,20 @@ class StreamsPage final : public ColumnsPage {
   }
 
  private:
-  void buildFold() {
-    QVBoxLayout* column = addColumn(tr("1  Pre-RMSNorm"), 6, 5);
+  void buildFold(QVBoxLayout* column) {
     fold_ = describe(add(column, makeWords("soft", body())), "streamFold");
-    foldFacts_ = add(column, new PropertyList(body()));
-    column->addStretch(1);
+    foldFacts_ = describe(add(column, new PropertyList(body())), "streamFoldFacts");
   }
-  void buildStreams() {
-    QVBoxLayout* column = addColumn(tr("2  Pre-CRMSNorm"), 6, 6);
+  void buildStreams(QVBoxLayout* column) {
+    addTitle(column, tr("2  Pre-CRMSNorm"));
     column->addWidget(
         makeWords("soft", body(),
                   tr("Residual streams lose one channel: d → d − 1. Their channels sum to 0, so after a rotation the "
                      "last one is 0 and can be dropped. An RMSNorm then normalizes the others.")));
     streamWords_ = describe(add(column, makeWords("body", body())), "streamWords");
     streamList_ = describe(add(column, new PropertyList(body())), "streamList");
-    column->addStretch(1);
   }
-  void buildSaving() {
-    QVBoxLayout* column = addColumn(tr("Compared with the original"), 6, 7);
+  void buildSaving(QVBoxLayout* column) {
     auto* row = makeRow(nullptr, 8);
     QLabel* label = makeLabel(tr("Padding"), "fact", body());
     padding_ = new Segmented({{tr("None"), tr("d − 1 channels: odd where d is even, which few kernels handle well.")},
@@ -107,12 +106,11 @@ class StreamsPage final : public ColumnsPage {
     column->addLayout(row);
     saving_ = describe(add(column, new PropertyList(body())), "streamSaving");
     savingWords_ = add(column, makeWords("faint", body()));
-    column->addStretch(1);
     connect(padding_, &Segmented::chosen, this,
             [this](int index) { streams_->setPadding(kPaddings.at(static_cast<size_t>(index))); });
   }
-  void buildResult() {
-    QVBoxLayout* column = addColumn(tr("Narrow model"), 6, 6);
+  void buildResult(QVBoxLayout* column) {
+    addTitle(column, tr("Narrow model"));
     auto* row = makeRow(nullptr, 8);
     write_ = describe(new PushButton(tr("Export narrow model…"), PushButton::Look::Outlined, body()), "writeNarrow",
                       tr("Fold the model with narrow streams, prove it and write it to a file."));
@@ -127,7 +125,6 @@ class StreamsPage final : public ColumnsPage {
     anyway_ = addButton(column, "secondary", tr("Write anyway…"), "narrowAnyway",
                         tr("Write the narrow model although it is not proved equal to the original."));
     column->setAlignment(anyway_, Qt::AlignLeft);
-    column->addStretch(1);
     connect(write_, &QPushButton::clicked, this, [this] { askForFile(false); });
     connect(anyway_, &QPushButton::clicked, this, [this] { askForFile(true); });
   }
