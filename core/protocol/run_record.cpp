@@ -38,6 +38,22 @@ std::vector<RunRecord> lastOfEach(const std::vector<RunRecord>& records) {
   return last;
 }
 
+std::vector<Finding> decidedFindings(const RunResult& result) {
+  std::vector<Finding> findings = result.findings;
+  if (result.end != RunEnd::Stopped) return findings;
+  const auto last = lastOfEach(result.records);
+  std::string when = "before its end";
+  if (!last.empty() && last.size() == membersOf(result.settings).size()) {  // all have begun
+    const auto least = std::ranges::min_element(last, {}, &RunRecord::epoch);
+    when = "after " + std::to_string(least->epoch) + " of " + std::to_string(least->epochs) + " epochs";
+  }
+  for (Finding& finding : findings) {
+    finding.holds.reset();
+    finding.text = "the run was stopped " + when;
+  }
+  return findings;
+}
+
 std::vector<RunMember> membersOf(const RunSettings& settings) {
   std::vector<RunMember> members;
   for (const int64_t seed : settings.seeds) {

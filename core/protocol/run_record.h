@@ -116,6 +116,8 @@ struct RunResult {
 [[nodiscard]] Result<RunRecord> readRunRecord(std::string_view line);
 [[nodiscard]] Result<RunResult> readRunResult(std::string_view json);
 
+// The result's findings; a run that was stopped decides none of them.
+[[nodiscard]] std::vector<Finding> decidedFindings(const RunResult& result);
 // The last epoch that each member has done, in the order in which they began.
 [[nodiscard]] std::vector<RunRecord> lastOfEach(const std::vector<RunRecord>& records);
 // All that a run trains, in their order: for each seed, depth and optimizer (which are trained together) those of each

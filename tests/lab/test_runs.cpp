@@ -66,6 +66,7 @@ TEST_F(Runs, AStoppedRunGoesOnToTheSameNumbers) {
       std::filesystem::remove_all(checkpointFile(folder_.path()));
       const RunResult stopped = stoppedAfter(settings, records);
       EXPECT_EQ(stopped.end, RunEnd::Stopped);
+      for (const Finding& finding : stopped.findings) EXPECT_FALSE(finding.holds.has_value()) << finding.text;
       EXPECT_LT(stopped.records.size(), whole.records.size());
       const RunResult resumed = trained(settings, place());
       EXPECT_EQ(resumed.end, RunEnd::Done);

@@ -335,6 +335,7 @@ Result<RunResult> Run::finish(RunEnd end) {
                    machineOf(settings_),
                    sinceStart_.ms() / 1000};
   result.findings = findingsOf(result);
+  result.findings = decidedFindings(result);
   if (!place_.folder.empty()) {
     RETURN_IF_ERROR(formats::writeWhole(resultFile(place_.folder), writeRunResult(result) + "\n"));
   }

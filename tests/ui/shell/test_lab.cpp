@@ -214,6 +214,21 @@ class LabTest final : public QObject {
     QTRY_COMPARE(again.cell(0, LabTable::State), QStringLiteral("done"));
   }
 
+  void aRunThatWasStoppedConfirmsNothing() {
+    Laboratory lab(kSlowly);
+    lab.begin();
+    QTRY_VERIFY(lab.runs->fraction() > 0.1);
+    lab.click("labStop");
+    QTRY_VERIFY(!lab.runs->busy());
+    const QString said = lab.says(LabChart::WeightDifference);
+    const QRegularExpression open(QStringLiteral("Not decided: the run was stopped after \\d+ of \\d+ epochs\\."));
+    QVERIFY2(open.match(said).hasMatch(), qPrintable(said));
+    QVERIFY2(!said.contains(QStringLiteral("onfirmed")), qPrintable(said));
+    lab.click("labAct");
+    QTRY_COMPARE_WITH_TIMEOUT(lab.cell(0, LabTable::State), QStringLiteral("done"), 30'000);
+    QTRY_VERIFY(lab.says(LabChart::WeightDifference).contains(QStringLiteral("Confirmed")));
+  }
+
   void aRunWhoseWindowGoesIsInterruptedNotLost() {
     {
       Laboratory lab(kSlowly);

@@ -124,7 +124,7 @@ void takeResult(KeptRun& run, const lab::RunResult& result) {
   run.records.clear();
   run.places.clear();
   for (const lab::RunRecord& record : result.records) addRecord(run, record);
-  run.findings = result.findings;
+  run.findings = lab::decidedFindings(result);  // one of an earlier version may have decided before its end
   run.costs = result.costs;
   run.machine = QString::fromStdString(result.machine);
   run.ended = QFileInfo(inFolder(run.folder, kResult)).lastModified();
