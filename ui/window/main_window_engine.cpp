@@ -331,7 +331,10 @@ void MainWindow::nextAction(NextAction action) {
     case NextAction::ShowProof:
       return workspace_->bottom()->showTab(BottomPanel::Proof);
     case NextAction::ShowBlocked:
-      if (blocked != norms.end()) session_->selection()->selectNorm(blocked->index);
+      if (blocked == norms.end()) return;
+      workspace_->showPlace(Workspace::Place::Graph);
+      session_->selection()->selectNorm(blocked->index);
+      if (blocked->blocker) workspace_->graph()->lookAt(blocked->blocker->node);  // only Zero-mean goes there itself
       return;
     case NextAction::Inputs:
       return showPanel(ActionPanel::Inputs);

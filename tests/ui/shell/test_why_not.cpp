@@ -19,6 +19,8 @@
 #include "ui/widgets/segmented.h"
 #include "ui/window/actions.h"
 #include "ui/window/bottom/bottom_panel.h"
+#include "ui/window/frame/story_bar.h"
+#include "ui/window/workspace/graph_actions.h"
 #include "ui/window/workspace/graph_pane.h"
 #include "ui/window/workspace/workspace.h"
 #include "ui/words/format.h"
@@ -120,6 +122,30 @@ class TestWhyNot final : public test::ModelTest {
     shown.session.selection()->clear();
     QTRY_VERIFY(!chip->isVisible());
     QVERIFY(!shown.child<QAction>("goToBlocker")->isEnabled());
+  }
+
+  // Nothing is lit in Cost, so nothing else takes the view there.
+  void showWhatBlocksGoesToTheBlockerInCost() {
+    Shown shown(model_);
+    shown.session.choices()->keepNorm(0, true);
+    QTRY_VERIFY(shown.session.plan() && !shown.session.busy());
+    QCOMPARE(shown.child<StoryBar>("storyBar")->nextAction(), NextAction::ShowBlocked);
+    auto* mode = shown.child<Segmented>("graphMode");
+    QTest::mouseClick(mode, Qt::LeftButton, {}, QPoint(mode->width() * 7 / 8, mode->height() / 2));
+    QCOMPARE(mode->current(), 3);
+    graphview::GraphView* view = graphOf(shown);
+    shown.window.workspace()->graph()->actions()->expandAll->trigger();
+    QTRY_VERIFY(view->isLaidOut());
+    const int blocker = shown.session.norm(1)->blocker->node;
+    const auto inSight = [&] {
+      const int box = view->scene().boxOf(view->scene().hierarchy->itemOfId(blocker));
+      return box >= 0 && view->rect().contains(view->camera().toScreen(view->scene().box(box).rect).center().toPoint());
+    };
+    moveAway(shown);
+    QVERIFY(!inSight());
+    shown.click("nextAction");
+    QCOMPARE(shown.session.selection()->current().norm, 1);
+    QTRY_VERIFY(inSight());
   }
 
   void theNumbersThatWouldHaveToBeEqualAreShown() {
