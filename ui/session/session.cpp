@@ -129,6 +129,7 @@ void Session::endJob() {
 }
 
 void Session::cancel() {
+  if (!canStop()) return;
   if (busy()) return courier_->running() ? courier_->stop() : jobQuestion_.stop();
   if (confirmationQuestion_.pending()) return confirmationQuestion_.stop();
   const Job besides = running();
@@ -383,7 +384,7 @@ void Session::foldAgain() {
         writeNext();
         fetchWritten();
       },
-      // Stopped once more, it is left until Fold is pressed: showProofOfPlan() has it.
+      // It is left until Fold is pressed: showProofOfPlan() has it.
       [this](const EngineError& error) { toWrite_ ? notFolded(error.cancelled()) : voidProof(); });
 }
 
@@ -596,9 +597,8 @@ void Session::exportTo(const QString& path, bool force) {
 
 void Session::exportFor(const QString& path, const protocol::TargetInfo& target) {
   if (!plan() || busy()) return;
-  const std::string before = flavour_;
+  toWrite_ = {path, target.name, flavour_};
   setFlavour(text(target.norm));
-  toWrite_ = {path, target.name, before};
   if (fold_ && foldServed_) return writeNext();
   if (!busy()) fold();  // else the fold is being made anew
 }

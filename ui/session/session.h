@@ -135,6 +135,10 @@ class Session final : public QObject {
   [[nodiscard]] bool busy() const { return job_.kind != JobKind::None; }
   // The run that confirms an early analysis. It goes on beside the jobs, which the engine does after it.
   [[nodiscard]] const Job& confirmation() const { return confirmation_; }
+  // False while the engine makes a proved fold anew: what is shown is of it, and an end before it would take that away.
+  [[nodiscard]] bool canStop() const {
+    return job_.kind != JobKind::Folding || !fold_ || foldServed_ || toWrite_.has_value();
+  }
   // Returns what runs, to be shown and stopped: the job, else the confirmation, else one of beside().
   [[nodiscard]] Job running() const;
   // The runs that can be shown and stopped, the one that is shown first where several run.
@@ -169,7 +173,7 @@ class Session final : public QObject {
   // Returns the fold of the plan with another norm: proved before, or shown; nullptr: there is none.
   [[nodiscard]] const protocol::FoldResult* foldWith(const std::string& norm);
   void narrowTo(const QString& path, bool force = false);  // with the streams of streams()
-  void cancel();                                           // Cancels the job that running() returns.
+  void cancel();                                           // Cancels the job that running() returns, if canStop().
 
   // Sets what the model is run with; nothing set: the engine guesses. Analyzes anew; the plan's parameters stay.
   // Inputs that the engine refuses are reported by problem() and inputsUnused() and change nothing.

@@ -240,7 +240,7 @@ void Actions::update(Session& session) {
   exportModel->setEnabled(folds && alive);
   exportReport->setEnabled(folded && idle);
   updatePlan(session, alive);
-  stop->setEnabled(session.running().kind != JobKind::None);
+  stop->setEnabled(session.running().kind != JobKind::None && session.canStop());
   for (QAction* save : {saveProject, saveProjectAs}) save->setEnabled(analysed);
   closeModel->setEnabled(!session.path().isEmpty());
   compareFolded->setEnabled(folded && idle);

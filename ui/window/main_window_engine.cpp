@@ -176,7 +176,7 @@ void MainWindow::refresh() {
   actions_->escape->setEnabled(work || session_->running().kind != JobKind::None);
   status_->showEngine(*engine_);
   status_->showModel(*session_);
-  status_->showJob(session_->running());
+  status_->showJob(session_->running(), session_->canStop());
   showTitle();
   const Devices devices = devicesOf(*engine_);
   tools_->setDevices(devices, preferences_.device);

@@ -117,6 +117,27 @@ class TestExport final : public test::ModelTest {
     QVERIFY2(session.foldResult(), "it need not be proved again");
   }
 
+  // The second Esc comes while the engine makes the proved fold anew.
+  void escTwiceLeavesTheProofToo() {
+    Sheet sheet(model_, {QStringLiteral("--slow"), QStringLiteral("fold=300")});
+    Session& session = sheet.session;
+    sheet.fold();
+    sheet.choose("torch with libnormlens_ops.so");
+    sheet.setFile(folder_.filePath(QStringLiteral("twice.pt")));
+    sheet.click("exportWrite");
+    QTRY_VERIFY(session.job().kind == JobKind::Folding && !session.foldResult());
+    QVERIFY(sheet.child<QWidget>("cancelJob")->isVisible());
+    sheet.window.actions()->escape->trigger();
+    QTRY_VERIFY(session.foldResult());
+    QVERIFY(session.busy() && !sheet.child<QWidget>("cancelJob")->isVisible());
+    QVERIFY(!sheet.window.actions()->stop->isEnabled());
+    sheet.window.actions()->escape->trigger();
+    QTRY_VERIFY(!session.busy());
+    QVERIFY(session.foldResult() && session.foldResult()->verify && session.canMeasure());
+    QCOMPARE(session.flavour(), std::string("portable"));
+    QVERIFY(!QFile::exists(sheet.file()));
+  }
+
   void lookingAtATargetLeavesTheProofAlone() {
     Shown shown(model_);
     shown.fold();

@@ -595,12 +595,13 @@ void ExportSheet::showFoot(const protocol::FoldResult* fold) {
   write_->setEnabled(differs || (why.isEmpty() && !session_->busy() && session_->served() && !name.isEmpty() &&
                                  !session_->report()->running()));
   write_->setToolTip(tr("Write %1 (Ctrl+Enter)").arg(name));
-  foot_->setText(!file                          ? QString()
-                 : !why.isEmpty()               ? why
-                 : session_->busy()             ? tr("Esc stops it.")
-                 : place().kind == Kind::Report ? tr("1 file")
-                 : fold == nullptr              ? tr("The model is folded and proved first.")
-                                                : tr("1 file, %1").arg(sizeOf(fold->plan)));
+  foot_->setText(!file                                      ? QString()
+                 : !why.isEmpty()                           ? why
+                 : session_->busy() && !session_->canStop() ? tr("Going back to the fold that was proved.")
+                 : session_->busy()                         ? tr("Esc stops it.")
+                 : place().kind == Kind::Report             ? tr("1 file")
+                 : fold == nullptr                          ? tr("The model is folded and proved first.")
+                                                            : tr("1 file, %1").arg(sizeOf(fold->plan)));
 }
 
 void ExportSheet::write() {

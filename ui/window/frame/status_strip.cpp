@@ -160,12 +160,12 @@ void StatusStrip::showModel(const Session& session) {
   model_->setText(session.model() ? tr("%1 model").arg(formatBytes(session.model()->file_bytes)) : tr("no model"));
 }
 
-void StatusStrip::showJob(const Job& job) {
+void StatusStrip::showJob(const Job& job, bool canStop) {
   const bool running = job.kind != JobKind::None;
   if (running) stopped_->stop();
   stage_->setVisible(running || stopped_->isActive());
   bar_->setVisible(running);
-  cancel_->setVisible(running);
+  cancel_->setVisible(running && canStop);
   if (!running) return;
   QString words = jobWords(job);
   const QString left = remainingWords(job.remainingMs);

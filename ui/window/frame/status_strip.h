@@ -25,7 +25,7 @@ class StatusStrip final : public QFrame {
 
   void showEngine(const EngineClient& engine);
   void showModel(const Session& session);
-  void showJob(const Job& job);
+  void showJob(const Job& job, bool canStop = true);
   void showStopped(const Job& job);  // for some seconds, unless something else runs
 
  Q_SIGNALS:
