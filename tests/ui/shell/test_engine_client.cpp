@@ -209,7 +209,7 @@ class TestEngineClient final : public test::ModelTest {
 
   void aProgramThatIsNoEngineIsToldInASentence() {
     EngineClient engine;
-    engine.setCommand({QStringLiteral("/bin/true")});
+    engine.setCommand({QStringLiteral("/usr/bin/env"), QStringLiteral("true")});
     QSignalSpy died(&engine, &EngineClient::engineDied);
     engine.start();
     QTRY_COMPARE(died.count(), 1);

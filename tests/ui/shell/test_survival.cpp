@@ -88,7 +88,8 @@ class TestSurvival final : public QObject {
     for (const char* how : {"stop", "half a header"}) {
       QTest::newRow(how) << test::fakeEngine(attack("open", QLatin1String(how)));
     }
-    QTest::newRow("from its start") << EngineCommand{QStringLiteral("/bin/sleep"), QStringLiteral("1000")};
+    QTest::newRow("from its start") << EngineCommand{QStringLiteral("/usr/bin/env"), QStringLiteral("sleep"),
+                                                     QStringLiteral("1000")};
   }
   void aSilentEngineIsNoticed() {
     QFETCH(EngineCommand, engine);
