@@ -39,7 +39,7 @@ class ExchangedFiles {
   [[nodiscard]] Result<std::string> hashOf(const Path& path, const Descriptor& file, int64_t bytes);
 
   Path cache_;
-  // Of a file that is looked through, a part with each request: others wait for this process meanwhile.
+  // A file that is hashed, a part with each request, since others wait for this process meanwhile.
   struct LookedThrough {
     Path path;
     int64_t bytes = 0;

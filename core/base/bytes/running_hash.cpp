@@ -3,6 +3,8 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include "core/base/bytes/hex.h"
+
 namespace normlens {
 
 struct RunningHash::State {
@@ -16,15 +18,9 @@ void RunningHash::add(std::span<const std::byte> bytes) {
 }
 
 std::string RunningHash::hex() const {
-  constexpr char kHex[] = "0123456789abcdef";
   XXH128_canonical_t digest;
   XXH128_canonicalFromHash(&digest, XXH3_128bits_digest(&state_->own));
-  std::string text;
-  for (const unsigned char byte : digest.digest) {
-    text += kHex[byte >> 4];
-    text += kHex[byte & 15];
-  }
-  return text;
+  return hexOf(digest.digest);
 }
 
 }  // namespace normlens

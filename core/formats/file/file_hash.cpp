@@ -7,20 +7,11 @@
 #include <memory>
 #include <vector>
 
+#include "core/base/bytes/hex.h"
 #include "core/base/bytes/running_hash.h"
 
 namespace normlens::formats {
 namespace {
-
-std::string hexOf(std::span<const unsigned char> digest) {
-  constexpr char kDigits[] = "0123456789abcdef";
-  std::string text;
-  for (const unsigned char byte : digest) {
-    text += kDigits[byte >> 4];
-    text += kDigits[byte & 15];
-  }
-  return text;
-}
 
 class Sha256 {
  public:

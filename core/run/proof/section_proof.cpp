@@ -165,7 +165,7 @@ class SectionProof {
     if (folded->cuts != original.cuts)
       return fail(ErrorCode::Unsupported, "the folded model is not cut as the original is before '" + outputs[0] + "'");
     ASSIGN_OR_RETURN(const auto inputs, inputsOf(original));
-    // Where the shape of an output is not known, it may hold nothing: what decides it would be compared as well.
+    // An output whose shape is not known may hold nothing, so that what decides it would be compared as well.
     RETURN_IF_ERROR(original.model->probe(inputs, task));
     RETURN_IF_ERROR(shifted.model->probe(inputs, task));
     const auto norms = analysis::findNorms(shifted.model->graph()).layerNorms;

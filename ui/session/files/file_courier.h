@@ -83,7 +83,7 @@ class FileCourier final : public QObject {
   EngineClient* engine_;
   Question question_;
   Done done_;
-  std::shared_ptr<std::atomic<bool>> stopped_;  // tells the worker
+  std::shared_ptr<std::atomic<bool>> stopped_;  // read by the worker
   Load load_;
   size_t at_ = 0;      // in load_
   QString there_;      // the path that the engine names, or the folder that is fetched from

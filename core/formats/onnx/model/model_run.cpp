@@ -177,7 +177,7 @@ Result<Model::SeenRun> OnnxModel::runSeeing(const Tensors& inputs, const std::ve
     // Nothing that makes numbers narrow is a Transpose; where nobody looks at a table's, nobody makes one.
     std::set<std::string> turned;
     for (const NodeProto& node : source_.skeleton->graph().node()) {
-      if (turnsTable(node, *source_.weights)) turned.insert(node.output(0));
+      if (source_.float64Twin && turnsTable(node, *source_.weights)) turned.insert(node.output(0));
     }
     const auto isWanted = [&](const std::string& path) {
       return paths.contains(path) || (source_.float64Twin && !turned.contains(path));

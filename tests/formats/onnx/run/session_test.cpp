@@ -177,7 +177,7 @@ TEST(Session, ATablesTransposeThatOthersReadIsMade) {
   EXPECT_EQ(opsIn(proto), "Transpose,MatMul");
   proto.mutable_opset_import(0)->set_version(15);
   EXPECT_EQ(opsIn(proto), "Flatten,Gemm,Shape,Constant,Concat,Reshape");
-  // No permutation: ONNX Runtime has to see it, and refuses it.
+  // ONNX Runtime has to see a list that is no permutation, and refuses it.
   auto& perm = *proto.mutable_graph()->mutable_node(0)->add_attribute();
   perm.set_name("perm");
   perm.set_type(::ONNX_NAMESPACE::AttributeProto::INTS);
