@@ -94,6 +94,9 @@ struct OpRow {
 
 [[nodiscard]] const OpRow& opRow(graph::OpKind kind);
 
+// Returns whether a Reduce is a mean or a sum: others, a maximum for one, are not linear.
+[[nodiscard]] bool isLinearReduce(const graph::Node& node);
+
 // States why a LayerNorm's output is refused where equal numbers in its gamma would do.
 inline constexpr const char* kUnequalGamma = "its \xCE\xB3 differs between channels";
 

@@ -6,12 +6,13 @@
 #include "core/ops/size_question.h"
 
 namespace normlens::ops {
-namespace {
 
 bool isLinearReduce(const Node& node) {
   const auto op = graph::stringAttribute(node, "op");
   return op == "mean" || op == "sum";
 }
+
+namespace {
 
 // Variance and standard deviation do not see a shift of all the values that they are taken over.
 bool isSpread(const Node& node) {

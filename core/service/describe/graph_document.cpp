@@ -78,8 +78,7 @@ std::vector<bool> residualStreams(const Graph& graph) {
 NodeClass roleOf(const Graph& graph, const Node& node) {
   if (node.helper || node.kind == OpKind::ShapeQuery) return NodeClass::Helper;
   if (node.kind == OpKind::RmsNorm) return NodeClass::RmsNorm;
-  const auto reduction = graph::stringAttribute(node, "op");
-  if (node.kind == OpKind::Reduce && reduction != "mean" && reduction != "sum") return NodeClass::Opaque;  // a maximum
+  if (node.kind == OpKind::Reduce && !ops::isLinearReduce(node)) return NodeClass::Opaque;
   const NodeClass role = ops::opRow(node.kind).vertexClass;
   return role == NodeClass::Residual && !isResidualSum(graph, node) ? NodeClass::Scalar : role;
 }
