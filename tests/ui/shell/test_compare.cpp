@@ -183,7 +183,7 @@ class TestCompare final : public test::ModelTest {
     QTest::newRow("three") << QStringList{QStringLiteral("a.pt"), QStringLiteral("b.pt"), QStringLiteral("c.onnx")}
                            << QStringLiteral("3 files: at most two models can be shown side by side.");
     QTest::newRow("text") << QStringList{QStringLiteral("notes.txt")}
-                          << QStringLiteral("notes.txt is not a model: NormLens opens .pt, .pth, .ts, .pt2 and .onnx.");
+                          << QStringLiteral("notes.txt is not a model: NormLens opens .pt, .pth, .ts, .jit, .pt2 and .onnx.");
     QTest::newRow("project") << QStringList{QStringLiteral("a.pt"), QStringLiteral("b.normlens")}
                              << QStringLiteral("b.normlens is a project: open it alone.");
   }
