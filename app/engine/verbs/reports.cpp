@@ -69,11 +69,13 @@ void addState(json& entry, const protocol::PlanInfo& plan, size_t norm) {
   entry["ways"] = ways;
 }
 
-json normEntry(const protocol::NormInfo& norm, const std::vector<std::string>& edits) {
+json normEntry(const protocol::NormInfo& norm, const std::vector<const protocol::EditInfo*>& edits) {
   json entry =
       picked(norm, {"index", "name", "title", "scope", "form", "kind", "normalized_shape", "groups", "eps", "verdict",
                     "reason", "centerings", "paper", "paper_practical", "paper_strict", "holds_if", "would_fold_if"});
-  entry["edits"] = edits;
+  json texts = json::array();
+  for (const protocol::EditInfo* edit : edits) texts.push_back(edit->text);
+  entry["edits"] = std::move(texts);
   return entry;
 }
 
@@ -88,10 +90,10 @@ json stateReport(const protocol::Analysis& analysis, const protocol::PlanInfo& p
   return norms;
 }
 
-std::vector<std::vector<std::string>> editsByNorm(const protocol::Analysis& analysis) {
-  std::vector<std::vector<std::string>> edits(analysis.norms.size());
+std::vector<std::vector<const protocol::EditInfo*>> editsByNorm(const protocol::Analysis& analysis) {
+  std::vector<std::vector<const protocol::EditInfo*>> edits(analysis.norms.size());
   for (const auto& edit : analysis.edits) {
-    for (const int norm : edit.frees.indices()) edits[static_cast<size_t>(norm)].push_back(edit.text);
+    for (const int norm : edit.frees.indices()) edits[static_cast<size_t>(norm)].push_back(&edit);
   }
   return edits;
 }
@@ -264,8 +266,8 @@ json analyzeReport(const protocol::ModelInfo& model, const protocol::Analysis& a
   };
   return {{"format", model.format},
           {"nodes", std::ranges::count_if(model.graph.nodes, isOp)},
-          {"layer_norms", norms},
-          {"other_norms", others},
+          {"layer_norms", std::move(norms)},  // of deep models large: each lists all centerings above it
+          {"other_norms", std::move(others)},
           {"totals", toJson(analysis.totals)},
           {"plan",
            {{"policy", nameOf(plan.policy)},
