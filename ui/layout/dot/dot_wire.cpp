@@ -6,17 +6,17 @@
 namespace normlens::layout {
 namespace {
 
+// Writer and Reader have the same calls: each message lists its fields once, in fields().
 class Writer {
  public:
   template <class T>
-  void put(const T& value) {
+  void one(const T& value) {
     static_assert(std::is_trivially_copyable_v<T>);
     bytes_.append(reinterpret_cast<const char*>(&value), sizeof(value));
   }
   template <class T>
-  void putAll(const std::vector<T>& values) {
-    put(static_cast<uint32_t>(values.size()));
-    for (const T& value : values) put(value);
+  void size(const std::vector<T>& values) {
+    one(static_cast<uint32_t>(values.size()));
   }
   QByteArray framed() {
     const auto length = static_cast<uint32_t>(bytes_.size());
@@ -32,24 +32,20 @@ class Reader {
   explicit Reader(const QByteArray& bytes) : bytes_(bytes) {}
 
   template <class T>
-  void get(T& value) {
+  void one(T& value) {
     static_assert(std::is_trivially_copyable_v<T>);
     sound_ = sound_ && bytes_.size() - at_ >= static_cast<qsizetype>(sizeof(value));
     if (!sound_) return;
     std::memcpy(&value, bytes_.constData() + at_, sizeof(value));
     at_ += static_cast<qsizetype>(sizeof(value));
   }
-  // A number of things that take at least a byte each.
-  size_t count() {
-    uint32_t count = 0;
-    get(count);
-    sound_ = sound_ && count <= bytes_.size() - at_;
-    return sound_ ? count : 0;
-  }
+  // Each element takes at least a byte: a count of more than are left is noise, and no memory is taken for it.
   template <class T>
-  void getAll(std::vector<T>& values) {
-    values.resize(count());
-    for (T& value : values) get(value);
+  void size(std::vector<T>& values) {
+    uint32_t count = 0;
+    one(count);
+    sound_ = sound_ && count <= bytes_.size() - at_;
+    values.resize(sound_ ? count : 0);
   }
   [[nodiscard]] bool complete() const { return sound_ && at_ == bytes_.size(); }
 
@@ -59,62 +55,57 @@ class Reader {
   bool sound_ = true;
 };
 
+template <class Wire>
+void all(Wire& wire, auto& values) {
+  wire.size(values);
+  for (auto& value : values) wire.one(value);
+}
+
+// `message` is constant where it is written.
+template <class Wire, class Message>
+void fields(Wire& wire, Message& message) {
+  if constexpr (std::is_same_v<std::remove_const_t<Message>, DotGraph>) {
+    wire.size(message.boxes);
+    for (auto& box : message.boxes) {
+      for (auto* size : {&box.width, &box.height}) wire.one(*size);
+      for (auto* flag : {&box.circle, &box.stream, &box.group}) wire.one(*flag);
+      all(wire, box.topPorts);
+      all(wire, box.bottomPorts);
+    }
+    all(wire, message.edges);
+    all(wire, message.sources);
+    all(wire, message.sinks);
+    wire.one(message.nodeGap);
+    wire.one(message.rankGap);
+  } else {
+    all(wire, message.boxes);
+    wire.size(message.curves);
+    for (auto& curve : message.curves) all(wire, curve);
+    wire.one(message.bounds);
+  }
+}
+
+template <class Message>
+QByteArray written(const Message& message) {
+  Writer writer;
+  fields(writer, message);
+  return writer.framed();
+}
+
+template <class Message>
+std::optional<Message> read(const QByteArray& content) {
+  Reader reader(content);
+  Message message;
+  fields(reader, message);
+  return reader.complete() ? std::optional(std::move(message)) : std::nullopt;
+}
+
 }  // namespace
 
-QByteArray framed(const DotGraph& graph) {
-  Writer writer;
-  writer.put(static_cast<uint32_t>(graph.boxes.size()));
-  for (const DotBox& box : graph.boxes) {
-    for (const double size : {box.width, box.height}) writer.put(size);
-    for (const bool flag : {box.circle, box.stream, box.group}) writer.put(flag);
-    writer.putAll(box.topPorts);
-    writer.putAll(box.bottomPorts);
-  }
-  writer.putAll(graph.edges);
-  writer.putAll(graph.sources);
-  writer.putAll(graph.sinks);
-  writer.put(graph.nodeGap);
-  writer.put(graph.rankGap);
-  return writer.framed();
-}
-
-QByteArray framed(const DotDrawing& drawing) {
-  Writer writer;
-  writer.putAll(drawing.boxes);
-  writer.put(static_cast<uint32_t>(drawing.curves.size()));
-  for (const auto& curve : drawing.curves) writer.putAll(curve);
-  writer.put(drawing.bounds);
-  return writer.framed();
-}
-
+QByteArray framed(const DotGraph& graph) { return written(graph); }
+QByteArray framed(const DotDrawing& drawing) { return written(drawing); }
 QByteArray emptyFrame() { return Writer().framed(); }
-
-std::optional<DotGraph> graphFrom(const QByteArray& content) {
-  Reader reader(content);
-  DotGraph graph;
-  graph.boxes.resize(reader.count());
-  for (DotBox& box : graph.boxes) {
-    for (double* size : {&box.width, &box.height}) reader.get(*size);
-    for (bool* flag : {&box.circle, &box.stream, &box.group}) reader.get(*flag);
-    reader.getAll(box.topPorts);
-    reader.getAll(box.bottomPorts);
-  }
-  reader.getAll(graph.edges);
-  reader.getAll(graph.sources);
-  reader.getAll(graph.sinks);
-  reader.get(graph.nodeGap);
-  reader.get(graph.rankGap);
-  return reader.complete() ? std::optional(std::move(graph)) : std::nullopt;
-}
-
-std::optional<DotDrawing> drawingFrom(const QByteArray& content) {
-  Reader reader(content);
-  DotDrawing drawing;
-  reader.getAll(drawing.boxes);
-  drawing.curves.resize(reader.count());
-  for (auto& curve : drawing.curves) reader.getAll(curve);
-  reader.get(drawing.bounds);
-  return reader.complete() ? std::optional(std::move(drawing)) : std::nullopt;
-}
+std::optional<DotGraph> graphFrom(const QByteArray& content) { return read<DotGraph>(content); }
+std::optional<DotDrawing> drawingFrom(const QByteArray& content) { return read<DotDrawing>(content); }
 
 }  // namespace normlens::layout
