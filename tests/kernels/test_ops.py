@@ -32,10 +32,6 @@ def centered(x):
     return x - x.mean(-1, keepdim=True)
 
 
-def expanded(x):
-    return torch.cat((x, -x.sum(-1, keepdim=True)), -1)
-
-
 class Op:
     """One op: called with the same arguments as all, and its value in double before weight and bias."""
 
@@ -56,11 +52,6 @@ OPS = (
     Op("rms_norm", lambda x: x / root(x), EPS),
     Op("layer_norm", lambda x: centered(x) / root(centered(x)), EPS),
     Op("center", centered),
-)
-# Nothing writes it; files that have it run, as slowly as it may be.
-COMPRESSED = (
-    Op("crms_norm", lambda x: (expanded(x) / root(expanded(x)))[..., :-1], EPS, False),
-    Op("crms_norm", lambda x: expanded(x) / root(expanded(x)), EPS, True),
 )
 FUSED = (("add_rms_norm", OPS[0]), ("add_layer_norm", OPS[1]), ("add_center", OPS[2]))
 
@@ -172,53 +163,6 @@ class Norms(unittest.TestCase):
         self.assertLessEqual(ours, theirs)
 
     def test_compressed_rows_are_the_layer_norm_of_what_they_stand_for(self):
-        for op, more in zip(COMPRESSED, (0, 1)):
-            for dtype in TYPES:
-                x, (weight, bias) = randn(2, 7, 63, dtype=dtype), randn(2, 63 + more, dtype=dtype)
-                self.check(op, x)
-                self.check(op, x, weight, bias)
-
-    def test_refusals_name_the_cause(self):
-        x = randn(4, 8)
-        norms = torch.ops.normlens
-        for words, call in {
-            "rms_norm: .*as many elements as the last axis": lambda: norms.rms_norm(x, randn(7), None, EPS),
-            "layer_norm: .*at least one axis": lambda: norms.layer_norm(randn(1)[0], None, None, EPS),
-            "center: .*float32, float64": lambda: norms.center(torch.ones(4, 8, device=DEVICE).int()),
-            "weight must be float32": lambda: norms.center(x, torch.ones(8, device=DEVICE).int()),
-            "weight must have one axis": lambda: norms.rms_norm(x, randn(1, 8), None, EPS),
-            "add_rms_norm: residual must have the type": lambda: norms.add_rms_norm(x, x.half(), None, None, EPS),
-            "add_center: residual must have the shape": lambda: norms.add_center(x, randn(4, 9)),
-            "add_layer_norm: x needs": lambda: norms.add_layer_norm(randn(1)[0], randn(1)[0], None, None, EPS),
-        }.items():
-            with self.subTest(words), self.assertRaisesRegex(RuntimeError, "^normlens::.*" + words) as caught:
-                call()
-            self.assertNotIn("\n", str(caught.exception))
-
-    def test_shapes_alone_are_refused_for_the_same_causes(self):
-        x = torch.empty(4, 8, device="meta")
-        norms = torch.ops.normlens
-        for words, call in {
-            "rms_norm: x must be float32": lambda: norms.rms_norm(x.int(), None, None, EPS),
-            "rms_norm: weight must have one axis": lambda: norms.rms_norm(x, x, None, EPS),
-            "layer_norm: x needs at least one axis": lambda: norms.layer_norm(x[0, 0], None, None, EPS),
-            "residual must have the type": lambda: norms.add_rms_norm(x, x.half(), None, None, EPS),
-            "residual must have the shape": lambda: norms.add_rms_norm(x, x[:, :3], None, None, EPS),
-        }.items():
-            with self.subTest(words), self.assertRaisesRegex(RuntimeError, "^normlens::.*" + words):
-                call()
-
-    def test_no_derivative_is_told_not_made_up(self):
-        x = randn(4, 8).requires_grad_()
-        y = torch.ops.normlens.rms_norm(x, None, None, EPS)
-        with self.assertWarnsRegex(UserWarning, "autograd kernel was not registered"):
-            y.sum().backward()
-        self.assertIsNone(x.grad)
-
-
-class FusedNorms(unittest.TestCase):
-    def test_types(self):
-        torch.manual_seed(4)
         for name, plain in FUSED:
             for dtype in TYPES:
                 for width in (1, 31, 768):
@@ -252,24 +196,10 @@ class Integration(unittest.TestCase):
         for op in OPS:
             for arguments in ((x, weight, None), (x.transpose(0, 1), None, weight)):
                 torch.library.opcheck(op.default(), (*arguments, *op.more), test_utils=tests)
-        for op, more in zip(COMPRESSED, (0, 1)):
-            torch.library.opcheck(op.default(), (x, randn(16 + more), None, *op.more), test_utils=tests)
         for name, plain in FUSED:
             fused = getattr(torch.ops.normlens, name).default
             for residual in (x * 2, x[:1] * 2):
                 torch.library.opcheck(fused, (x, residual, weight, weight, *plain.more), test_utils=tests)
-
-    def test_a_file_that_calls_the_op_of_compressed_rows_runs(self):
-        class Norm(torch.nn.Module):
-            def forward(self, x):
-                return torch.ops.normlens.crms_norm(x, None, None, 1e-5, False)
-
-        saved = io.BytesIO()
-        torch.jit.save(torch.jit.script(Norm()), saved)
-        saved.seek(0)
-        loaded, x = torch.jit.load(saved), randn(3, 15)
-        self.assertIn("crms_norm", str(loaded.graph))
-        self.assertLess(relative(loaded(x), COMPRESSED[0].expected(x)), 4e-6)
 
     def test_saved_and_loaded_torchscript(self):
         class Norm(torch.nn.Module):

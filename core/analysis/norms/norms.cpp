@@ -79,9 +79,7 @@ bool isInside(const Graph& graph, const LayerNorm& norm) { return graph.node(nor
 OtherNorm otherFromOp(const Graph& graph, NodeId id) {
   const Node& node = graph.node(id);
   OtherNorm norm;
-  const auto written = node.kind == OpKind::Opaque ? *graph::stringAttribute(node, "norm_kind")
-                                                   : std::string(graph::opKindName(node.kind));
-  if (node.kind != OpKind::RmsNorm) norm.kind = *fromName<OtherNormKind>(written);
+  if (node.kind != OpKind::RmsNorm) norm.kind = *fromName<OtherNormKind>(graph::opKindName(node.kind));
   if (node.kind == OpKind::InstanceNorm && channelsOfAGroup(graph, node) > 1) norm.kind = OtherNormKind::GroupNorm;
   if (graph::boolAttribute(node, "fused")) norm.form = NormForm::Fused;
   norm.node = id;
@@ -95,11 +93,10 @@ OtherNorm otherFromOp(const Graph& graph, NodeId id) {
   return norm;
 }
 
-// norm_kind: of one that is opaque to all rules, and a norm for whoever looks.
 bool isOtherNorm(const Node& node) {
   const OpKind kind = node.kind;
   return kind == OpKind::GroupNorm || kind == OpKind::InstanceNorm || kind == OpKind::BatchNorm ||
-         kind == OpKind::RmsNorm || (kind == OpKind::Opaque && graph::stringAttribute(node, "norm_kind"));
+         kind == OpKind::RmsNorm;
 }
 
 // Module path or node name where it is unique, with a number behind it otherwise; op#k where there is none.

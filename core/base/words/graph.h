@@ -29,8 +29,8 @@ NORMLENS_NAMES(NodeClass, "L", "S", "R", "Z", "O", "N", "M", "I", "G", "H", "A")
 enum class NormType : uint8_t { LayerNorm, GroupNorm, InstanceNorm };
 NORMLENS_NAMES(NormType, "LayerNorm", "GroupNorm", "InstanceNorm")
 
-enum class OtherNormKind : uint8_t { RmsNorm, CrmsNorm, GroupNorm, InstanceNorm, BatchNorm, NearLayerNorm };
-NORMLENS_NAMES(OtherNormKind, "RMSNorm", "CRMSNorm", "GroupNorm", "InstanceNorm", "BatchNorm",
+enum class OtherNormKind : uint8_t { RmsNorm, GroupNorm, InstanceNorm, BatchNorm, NearLayerNorm };
+NORMLENS_NAMES(OtherNormKind, "RMSNorm", "GroupNorm", "InstanceNorm", "BatchNorm",
                "a LayerNorm by another formula, kept: what it divides by is not the root of a LayerNorm's variance "
                "plus eps, though its mean could be dropped exactly")
 

@@ -157,11 +157,6 @@ std::string withoutLayerNorms(const std::vector<analysis::OtherNorm>& others, bo
   if (!hasRun) return "No LayerNorms were found here. Without shapes, a written-out one may be missed.";
   const std::string note = "No LayerNorms here";
   const auto rms = std::ranges::count(others, OtherNormKind::RmsNorm, &analysis::OtherNorm::kind);
-  const auto narrow = std::ranges::count(others, OtherNormKind::CrmsNorm, &analysis::OtherNorm::kind);
-  if (narrow > 0) {
-    return note + ": " + std::to_string(narrow + rms) + " norms are already " +
-           (rms > 0 ? "RMSNorms or CRMSNorms." : "CRMSNorms.");
-  }
   const auto near = std::ranges::count(others, OtherNormKind::NearLayerNorm, &analysis::OtherNorm::kind);
   if (rms == 0) return note + (near > 0 ? "; similar norms are listed as other norms." : ".");
   return note +

@@ -226,14 +226,6 @@ void addNorm(OpContext& op) {
   op.set("fused", true);
 }
 
-// Its input stands for one more number than it has, which no kind of norm expresses: nothing is claimed of it.
-void narrowNorm(OpContext& op) {
-  for (const char* operand : {"x", "weight", "bias"}) op.operand(operand);
-  setLastAxis(op);
-  (void)op.setKnown("eps", op.numberOf("eps"));
-  op.set("norm_kind", std::string("CRMSNorm"));
-}
-
 // (x - mean) weight + bias.
 void centerOf(OpContext& op, const Operand& x) {
   const auto rank = op.rankOf("x");
@@ -314,7 +306,6 @@ const std::vector<OpRule>& normRules() {
       {"normlens::add_rms_norm", OpKind::RmsNorm, addNorm},
       {"normlens::center", OpKind::Sub, center},
       {"normlens::add_center", OpKind::Sub, addCenter},
-      {"normlens::crms_norm", OpKind::Opaque, narrowNorm},
   };
   return kRules;
 }

@@ -96,7 +96,6 @@ TEST(NarrowStream, EveryFlavourAndPaddingKeepsTheOutputs) {
       EXPECT_EQ(countOps(*out.model, "aten::layer_norm"), 0);
       EXPECT_EQ(countOps(*out.model, "aten::rms_norm"), flavour == NormFlavour::Portable ? 3 : 0);
       EXPECT_EQ(countOps(*out.model, "normlens::rms_norm"), flavour == NormFlavour::Fast ? 3 : 0);
-      EXPECT_EQ(countOps(*out.model, "normlens::crms_norm"), 0);
     }
   }
 }
