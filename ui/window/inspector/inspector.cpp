@@ -2,7 +2,6 @@
 
 #include <QClipboard>
 #include <QComboBox>
-#include <QCoreApplication>
 #include <QFileInfo>
 #include <QGuiApplication>
 #include <QScrollArea>
@@ -41,115 +40,30 @@ QString typeOf(const protocol::GraphValue& value) {
   return parts.join(u' ');
 }
 
-QString tr(const char* text) { return QCoreApplication::translate("SelectionText", text); }
-
-class Lines {
- public:
-  void head(const QString& line) { lines_ << line; }
-  void fact(const QString& name, const QString& value) {
-    if (!value.isEmpty()) lines_ << QStringLiteral("  %1: %2").arg(name, value);
-  }
-  [[nodiscard]] QString text() const { return lines_.join(u'\n') + u'\n'; }
-
- private:
-  QStringList lines_;
-};
-
-void addValues(Lines& lines, const Session& session, const QString& word, const std::vector<int>& ids) {
-  for (const int id : ids) {
-    const protocol::GraphValue* value = session.index().value(id);
-    if (value != nullptr) lines.fact(word, (text(value->name) + u' ' + typeOf(*value)).trimmed());
-  }
-}
-
-QString nodeText(const Session& session, const protocol::GraphNode& node) {
-  Lines lines;
-  lines.head(session.index().nodeTitle(node.id));
-  lines.fact(tr("operator"), text(node.op));
-  const protocol::GraphScope* scope = session.index().scope(node.scope);
-  if (scope != nullptr) lines.fact(tr("module"), text(scope->path));
-  lines.fact(tr("source"), text(node.source));
-  for (const auto& [name, value] : node.attributes) lines.fact(text(name), text(value));
-  addValues(lines, session, tr("input"), node.inputs);
-  addValues(lines, session, tr("output"), node.outputs);
-  return lines.text();
-}
-
-QString valueText(const Session& session, const protocol::GraphValue& value) {
-  Lines lines;
-  lines.head(text(value.name));
-  lines.fact(tr("type"), typeOf(value));
-  const protocol::GraphNode* producer = session.index().producer(value.id);
-  if (producer != nullptr) lines.fact(tr("made by"), session.index().nodeTitle(producer->id));
-  return lines.text();
-}
-
-QString normText(const Session& session, const protocol::NormInfo& norm) {
-  Lines lines;
-  lines.head(text(norm.title));
-  lines.fact(tr("verdict"), text(nameOf(norm.verdict)));
-  lines.fact(tr("reason"), text(norm.reason));
-  for (const auto& condition : norm.holds_if) lines.fact(tr("holds if"), text(condition.text));
-  for (const auto& condition : norm.would_fold_if) lines.fact(tr("would fold if"), text(condition.text));
-  for (const protocol::EditInfo& edit : session.analysis()->edits) {
-    if (edit.frees.contains(norm.index)) lines.fact(tr("edit"), text(edit.text));
-  }
-  if (!norm.normalized_shape.empty()) lines.fact(tr("normalized_shape"), formatShape(norm.normalized_shape));
-  lines.fact(tr("eps"), formatNumber(norm.eps));
-  const auto range = [](double low, double high) {
-    return QStringLiteral("%1 … %2").arg(formatNumber(low), formatNumber(high));
-  };
-  if (norm.has_gamma) lines.fact(tr("γ range"), range(norm.gamma_min, norm.gamma_max));
-  if (norm.has_beta) lines.fact(tr("β range"), range(norm.beta_min, norm.beta_max));
-  return lines.text();
-}
-
-QString groupText(const Session& session, const protocol::GraphScope& group) {
-  const GroupContent content = contentOf(session, group.id);
-  Lines lines;
-  lines.head(group.path.empty() ? session.title() : text(group.path));
-  lines.fact(tr("type"), text(group.type));
-  lines.fact(tr("nodes"), nodeCount(content));
-  lines.fact(tr("parameters"), formatCount(content.parameters));
-  for (const int norm : content.norms) lines.fact(tr("LayerNorm"), text(session.norm(norm)->title));
-  return lines.text();
-}
-
-QString modelText(const Session& session) {
-  Lines lines;
-  lines.head(session.path());
-  lines.fact(tr("format"), text(session.model()->format));
-  lines.fact(tr("file"), formatBytes(session.model()->file_bytes));
-  lines.fact(tr("parameters"), formatCount(session.model()->parameters));
-  if (!session.analysis()) return lines.text();
-  const protocol::Totals& totals = session.analysis()->totals;
-  lines.fact(tr("LayerNorms"), QString::number(totals.layer_norms));
-  lines.fact(tr("fold free"), QString::number(totals.free));
-  lines.fact(tr("with centering"), QString::number(totals.with_centering));
-  lines.fact(tr("blocked"), QString::number(totals.blocked));
-  if (totals.unknown > 0) lines.fact(tr("not known"), QString::number(totals.unknown));
-  for (const protocol::InputSpec& input : session.analysis()->inputs) {
-    lines.fact(tr("input"),
-               QStringLiteral("%1 %2 %3").arg(text(input.name), text(input.dtype), formatShape(input.shape)));
-  }
-  return lines.text();
-}
-
 QString weightWord(const protocol::OtherNormInfo& norm) {
-  if (*norm.weightless == Verdict::Unknown) return tr("not known");
-  return *norm.weightless == Verdict::Free ? tr("weight can move") : tr("weight stays");
+  if (*norm.weightless == Verdict::Unknown) return QObject::tr("not known");
+  return *norm.weightless == Verdict::Free ? QObject::tr("weight can move") : QObject::tr("weight stays");
 }
 
-// Describes the selected norm, node or edge as plain text for the clipboard; the model where nothing is selected. Empty
-// without a model.
-QString selectionText(const Session& session) {
-  if (!session.model()) return {};
-  const Selection& selection = session.selection()->current();
-  if (const protocol::GraphScope* group = session.index().scope(selection.scope)) return groupText(session, *group);
-  if (const protocol::NormInfo* norm = session.norm(selection.norm)) return normText(session, *norm);
-  if (const protocol::GraphNode* node = session.index().node(selection.node)) return nodeText(session, *node);
-  if (const protocol::GraphValue* value = session.index().value(selection.value)) return valueText(session, *value);
-  return modelText(session);
+// What a page shows, as plain text for the clipboard: a line for each label and each row of a list.
+QString textOf(const QWidget& page) {
+  QStringList lines;
+  for (const QWidget* part : page.findChildren<QWidget*>()) {
+    const auto* label = qobject_cast<const QLabel*>(part);
+    const QWidget* row = part->parentWidget();
+    const bool isNeed = qobject_cast<const NeedsList*>(row) != nullptr;
+    if ((label == nullptr && !isNeed) || !part->isVisibleTo(&page)) continue;
+    // The name of a label that is cut, and of a row that is painted, is its whole text.
+    const bool cut = isNeed || qobject_cast<const ElidedLabel*>(part) != nullptr;
+    const QString words = cut ? part->accessibleName() : label->text();
+    if (words.isEmpty()) continue;
+    if (part->objectName() == QStringLiteral("propertyValue")) {
+      lines.back() = QStringLiteral("  %1: %2").arg(lines.back(), words);
+    } else {
+      lines << (isNeed ? QStringLiteral("  ") + words : words);
+    }
+  }
+  return lines.join(u'\n') + u'\n';
 }
 
 }  // namespace
@@ -512,7 +426,7 @@ Inspector::Inspector(Session* session, QWidget* parent) : QFrame(parent), sessio
   auto* copyButton =
       describe(new IconButton(QStringLiteral("copy"), {}, tr("Copy this page as text"), header), "copyInspector");
   connect(copyButton, &QToolButton::clicked, this,
-          [this] { QGuiApplication::clipboard()->setText(selectionText(*session_)); });
+          [this] { QGuiApplication::clipboard()->setText(textOf(*pages_->currentWidget())); });
   layoutOf(header)->addWidget(copyButton);
   auto* hideButton = new IconButton(QStringLiteral("panel"), {}, tr("Hide the inspector (Ctrl+I)"), header);
   connect(hideButton, &QToolButton::clicked, this, &Inspector::hideClicked);
