@@ -108,16 +108,18 @@ TEST(VerifyText, BothErrorsAreReportedWhereTheyAreKnown) {
   verify.exact = true;
   verify.file_dtype = "float32";
   verify.file.max_rel = 9e-7;
-  verify.noise_floor = 4.8e-7;
+  verify.file.limit = 2.9e-6;
   verify.floor = ErrorFloor::Original;
-  const std::string start = "  proved: float64 0, float32 9e-07 at a noise floor of 4.8e-07 (the original's own error)";
+  const std::string start =
+      "  Exact in float64 and float32: differences float64 0, float32 9e-7, allowed 3e-6 = 6 × the original's own "
+      "error\n";
   for (const bool known : {false, true}) {
     if (known) verify.errors = {4e-7, 8e-7};
     Console console({});
     testing::internal::CaptureStdout();
     printVerify(verify, console);
     EXPECT_EQ(testing::internal::GetCapturedStdout(),
-              start + (known ? "; against exact numbers the original is off by 4e-07, the fold by 8e-07\n" : "\n"));
+              start + (known ? "  Against exact numbers, the original is off by 4e-7 and the fold by 8e-7.\n" : ""));
   }
 }
 

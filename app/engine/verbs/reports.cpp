@@ -8,7 +8,9 @@
 #include "app/engine/verbs/paper_reference.h"
 #include "core/base/formatted.h"
 #include "core/protocol/bench_messages.h"
+#include "core/protocol/figure_text.h"
 #include "core/protocol/json.h"
+#include "core/protocol/proof_text.h"
 #include "core/service/describe/describe.h"
 
 namespace normlens::engine {
@@ -19,28 +21,14 @@ using protocol::BenchPoint;
 using protocol::BenchResult;
 using protocol::toJson;
 
-// Ordered as ErrorFloor.
-constexpr const char* kFloors[namesOf(ErrorFloor{}).size()] = {
-    "a few roundings", "the original's own error", "the original's error in other rows",
-    "the noise of rounding its weights", "a tenth of the numbers"};
-
+// "Exact in float64 and float32: differences float64 2e-15, float32 5e-7, allowed 4e-6 = 6 × ..."
 std::string outcomeOf(const protocol::VerifyResult& verify) {
-  const std::string word = !verify.exact ? "not decided" : *verify.exact ? "proved" : "refuted";
-  std::string line = word + ": ";
-  line += verify.algebra_done ? "float64 " + formatted("%.2g", verify.algebra.max_rel) : "float64 not possible";
-  if (!verify.algebra_reason.empty()) line += " (" + verify.algebra_reason + ")";
+  std::string line = protocol::proofTitle(verify);
+  if (verify.algebra_done) line += ": differences float64 " + protocol::errorText(verify.algebra.max_rel);
   if (verify.file_done) {
-    const bool byLimit = verify.file_dtype == "float64";
-    line += ", " + verify.file_dtype + " " + formatted("%.2g", verify.file.max_rel);
-    line += byLimit ? formatted(" at a limit of %.2g", verify.file.limit)
-                    : formatted(" at a noise floor of %.2g (%s)", verify.noise_floor,
-                                kFloors[static_cast<size_t>(verify.floor)]);
-    if (verify.errors && !byLimit) {
-      line += formatted("; against exact numbers the original is off by %.2g, the fold by %.2g",
-                        verify.errors->original, verify.errors->folded);
-    }
-  } else if (!verify.file_reason.empty()) {
-    line += ", files not compared (" + verify.file_reason + ")";
+    line += (verify.algebra_done ? ", " : ": differences ") + verify.file_dtype +
+            (verify.file_dtype == "float64" ? " of the files " : " ") + protocol::errorText(verify.file.max_rel) +
+            ", allowed " + protocol::allowedInFile(verify);
   }
   return line;
 }
@@ -190,29 +178,10 @@ json breakEvenSize(const std::vector<BenchPoint>& points) {
 
 }  // namespace
 
-std::string floorText(ErrorFloor floor) { return kFloors[static_cast<size_t>(floor)]; }
-
-std::vector<std::string> verifyNotes(const protocol::VerifyResult& verify) {
-  std::vector<std::string> lines;
-  if (verify.sections) {
-    lines.push_back("in sections, " + std::to_string(*verify.sections) +
-                    " of them, on drawn values along the stream: the model as a whole was not run, and rounding was "
-                    "judged in each section alone");
-  }
-  if (verify.sample_only) {
-    lines.emplace_back("compared on these inputs only: the model refused all other values and sizes that were tried");
-  }
-  if (!verify.not_run.empty()) {
-    lines.push_back("folded, but in a branch that these inputs do not take: " +
-                    boost::algorithm::join(verify.not_run, ", "));
-  }
-  if (!verify.first_diverging.empty()) lines.push_back("first norm that differs: " + verify.first_diverging);
-  return lines;
-}
-
 void printVerify(const protocol::VerifyResult& verify, Console& console) {
   console.print("  " + outcomeOf(verify));
-  for (const std::string& line : verifyNotes(verify)) console.print("  " + line);
+  if (const std::string caution = protocol::proofCaution(verify); !caution.empty()) console.print("  " + caution);
+  for (const std::string& detail : protocol::proofDetails(verify)) console.print("  " + detail);
 }
 
 json verifyEntry(const protocol::VerifyResult& verify) {

@@ -21,11 +21,6 @@ namespace normlens::engine {
   return text.empty() ? nlohmann::json(nullptr) : nlohmann::json(text);
 }
 
-// "the original's own error": what the limit in the file's type is six times of.
-[[nodiscard]] std::string floorText(ErrorFloor floor);
-// Returns what is worth a line next to a verification's outcome and figures, for a person.
-[[nodiscard]] std::vector<std::string> verifyNotes(const protocol::VerifyResult& verify);
-
 void printVerify(const protocol::VerifyResult& verify, Console& console);
 
 // plan: what `fold` would do by default.

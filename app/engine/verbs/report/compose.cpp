@@ -13,6 +13,7 @@
 #include "core/base/formatted.h"
 #include "core/base/plural.h"
 #include "core/protocol/figure_text.h"
+#include "core/protocol/proof_text.h"
 
 namespace normlens::engine::report {
 namespace {
@@ -43,26 +44,16 @@ std::string subtitleOf(const Facts& facts) {
 
 bool applied(const Facts& facts) { return facts.fold && !facts.plan.empty(); }
 
-std::string foldTitle(std::optional<bool> equal, const protocol::VerifyResult* verify) {
+std::string foldTitle(std::optional<bool> equal, bool inFloat64Alone) {
   if (!equal) return "It was not decided whether an output changed";
   if (!*equal) return "The fold changes an output";
-  if (verify == nullptr) return "No output changed beyond rounding";
-  const size_t count = verify->not_run.size();
-  const std::string notRun = count == 0 ? "" : "; " + plural(count, "folded LayerNorm") + " did not run";
-  if (!verify->beyond_rounding) return "No output changed beyond rounding" + notRun;
-  const std::string where =
-      (verify->algebra_done ? "No output changed in float64, but in " : "In ") + verify->file_dtype;
-  return where +
-         (verify->errors ? formatted(" the fold is off by %.2g, the original by %.2g", verify->errors->folded,
-                                     verify->errors->original)
-                         : formatted(" outputs differ by %.2g", verify->file.max_rel)) +
-         notRun;
+  return inFloat64Alone ? "No output changed in float64" : "No output changed beyond rounding";
 }
 
 std::string proofText(const protocol::VerifyResult& verify) {
   if (verify.exact != true) return {};
-  if (!verify.file_done || verify.file_dtype == "float64" || verify.beyond_rounding) return "Proved in float64.";
-  return "Proved in float64 and in the file's own type, " + verify.file_dtype + ".";
+  const std::string caution = protocol::proofCaution(verify);
+  return protocol::proofTitle(verify) + (caution.empty() ? "." : ". " + caution);
 }
 
 bool isAccepted(const Facts& facts) { return isEqual(facts) == true || facts.fold->reason.empty(); }
@@ -76,7 +67,7 @@ Banner ofFold(const Facts& facts) {
   Banner banner{equal != true ? Tone::Bad
                 : beyond      ? Tone::Neutral
                               : Tone::Good,
-                foldTitle(equal, verify),
+                foldTitle(equal, beyond),
                 verify != nullptr ? proofText(*verify) : std::string(),
                 {}};
   if (!isAccepted(facts)) banner.text = "The fold was not accepted: " + fold.reason + ".";
@@ -87,7 +78,7 @@ Banner ofFold(const Facts& facts) {
 Banner ofFile(const Facts& facts) {
   const std::optional<bool> equal = isEqual(facts);
   Banner banner{equal == true ? Tone::Good : Tone::Bad,
-                foldTitle(equal, nullptr),
+                foldTitle(equal, false),
                 "The fold is " + std::filesystem::path(facts.file->path).filename().string() + ".",
                 {}};
   if (!equal) {
@@ -367,28 +358,14 @@ std::optional<Section> planSection(const Facts& facts) {
   return section;
 }
 
-// Lists what the figures on top leave out.
-std::vector<std::string> proofSentences(const protocol::VerifyResult& verify) {
-  std::vector<std::string> sentences;
-  if (!verify.algebra_done) sentences.push_back("Not possible in float64: " + verify.algebra_reason + ".");
-  if (verify.file_done && verify.file_dtype != "float64") {
-    sentences.push_back("Allowed in " + verify.file_dtype + ": 6 × " + floorText(verify.floor) + ".");
-    if (verify.errors && !verify.beyond_rounding)
-      sentences.push_back("Against exact numbers the original is off by " + errorText(verify.errors->original) +
-                          ", the fold by " + errorText(verify.errors->folded) + ".");
-  } else if (!verify.file_reason.empty()) {
-    sentences.push_back("The files were not compared: " + verify.file_reason + ".");
-  }
-  for (const std::string& note : verifyNotes(verify)) sentences.push_back(note + ".");
-  return sentences;
-}
-
 std::optional<Section> proofSection(const Facts& facts) {
   if (facts.plan.empty() && !facts.file) return std::nullopt;
   Section section{facts.file ? "The comparison" : "The proof", inputsText(facts), true, {}};
   if (facts.fold && facts.fold->verify) {
-    for (const std::string& sentence : proofSentences(*facts.fold->verify))
-      section.blocks.emplace_back(Paragraph{sentence});
+    const protocol::VerifyResult& verify = *facts.fold->verify;
+    if (const std::string basis = protocol::limitBasis(verify); verify.file_done && !basis.empty())
+      section.blocks.emplace_back(Paragraph{"Allowed in " + verify.file_dtype + ": " + basis + "."});
+    for (const std::string& detail : protocol::proofDetails(verify)) section.blocks.emplace_back(Paragraph{detail});
   }
   if ((facts.exact || facts.inType) && !chartOf(facts).norms.empty()) section.blocks.emplace_back(normsFigure(facts));
   addWhyNot(facts.exact, section);
