@@ -9,6 +9,7 @@
 #include <memory>
 #include <mutex>
 
+#include "core/base/direct_files.h"
 #include "core/base/door_wire.h"
 #include "core/base/result.h"
 
@@ -83,15 +84,8 @@ namespace {
 
 // The place that a write to the path goes to, through links that lead to nothing yet, too.
 fs::path placeOf(const fs::path& path) {
-  constexpr int kMostLinks = 40;
   std::error_code error;
-  fs::path at = fs::absolute(path, error);
-  for (int links = 0; links < kMostLinks && fs::is_symlink(fs::symlink_status(at, error)); ++links) {
-    const fs::path target = fs::read_symlink(at, error);
-    if (error) break;
-    at = at.parent_path() / target;  // an absolute one takes the place of the whole
-  }
-  return fs::weakly_canonical(at, error);
+  return fs::weakly_canonical(direct::behindLinks(fs::absolute(path, error)), error);
 }
 
 }  // namespace

@@ -12,7 +12,6 @@ namespace methods = protocol::methods;
 DifferenceRun::DifferenceRun(Session* session) : EngineRun(session) {
   connect(session_, &Session::modelChanged, this, [this] {
     values_.clear();
-    Q_EMIT valuesChanged();
     forget();
   });
   connect(session_, &Session::inputsChanged, this, &DifferenceRun::forget);
@@ -77,7 +76,6 @@ void DifferenceRun::progress(const QString& stage, double fraction) {
 void DifferenceRun::addValue(int value) {
   if (std::find(values_.begin(), values_.end(), value) != values_.end()) return;
   values_.push_back(value);
-  Q_EMIT valuesChanged();
 }
 
 double DifferenceRun::fraction() const {

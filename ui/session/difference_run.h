@@ -42,9 +42,6 @@ class DifferenceRun final : public EngineRun {
   void requestTile(const protocol::DiffRow& row, const std::string& dtype, const protocol::TensorTile& tile,
                    Question& question, const TileDone& done) const;
 
- Q_SIGNALS:
-  void valuesChanged();
-
  private:
   void next();
   void received(protocol::DiffResult& result);

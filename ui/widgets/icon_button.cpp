@@ -25,11 +25,6 @@ IconButton::IconButton(QString iconName, const QString& text, const QString& tip
   setSizePolicy(QSizePolicy::Fixed, QSizePolicy::Fixed);
 }
 
-void IconButton::setIconName(const QString& name) {
-  iconName_ = name;
-  update();
-}
-
 void IconButton::setLook(Look look) {
   look_ = look;
   updateGeometry();

@@ -15,7 +15,6 @@ class IconButton : public QToolButton {
   // iconName: may be empty; text: may be empty, then `tip` is also the accessible name.
   IconButton(QString iconName, const QString& text, const QString& tip, QWidget* parent = nullptr);
 
-  void setIconName(const QString& name);
   void setLook(Look look);
   void setIconExtent(int pixels);
   void showWords(bool words);  // beside the icon; off where there is no room
