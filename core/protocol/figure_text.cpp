@@ -1,19 +1,22 @@
 #include "core/protocol/figure_text.h"
 
 #include <cmath>
+#include <regex>
 
 #include "core/base/formatted.h"
 
 namespace normlens::protocol {
 
+std::string withShortExponents(const std::string& text) {
+  static const std::regex kExponent(R"(([0-9])e(?:\+|(-))0*([0-9]))");
+  return std::regex_replace(text, kExponent, "$1e$2$3");
+}
+
 std::string errorText(double value) {
   if (std::isnan(value)) return "nan";
   if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
   if (value == 0) return "0";
-  std::string text = formatted(std::abs(value) < 0.01 ? "%.0e" : "%.2g", value);  // "3e-07", "0.31", "1.2e+03"
-  const size_t exponent = text.find('e');
-  if (exponent == std::string::npos) return text;
-  return text.substr(0, exponent + 1) + std::to_string(std::stoi(text.substr(exponent + 1)));
+  return withShortExponents(formatted(std::abs(value) < 0.01 ? "%.0e" : "%.2g", value));
 }
 
 std::string ratioText(double ratio) { return formatted("%.2f×", ratio); }
@@ -25,9 +28,8 @@ bool touchesOne(double low, double high) { return low < 1.005 && high >= 0.995; 
 std::vector<std::string> cautions(const BenchPoint& point) {
   std::vector<std::string> found;
   if (point.outputs && point.outputs->beyond) {
-    found.push_back(
-        formatted("The outputs differ by %.3g, the limit is %.3g. The speed of a wrong result means nothing.",
-                  point.outputs->max_rel, point.outputs->noise_floor));
+    found.push_back("The outputs differ by " + errorText(point.outputs->max_rel) + ", the limit is " +
+                    errorText(point.outputs->noise_floor) + ". The speed of a wrong result means nothing.");
   }
   if (!point.outputs_reason.empty())
     found.push_back("The outputs could not be compared: " + point.outputs_reason + ".");

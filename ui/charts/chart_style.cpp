@@ -2,6 +2,7 @@
 
 #include <QGraphicsLayout>
 #include <QLegend>
+#include <QLocale>
 #include <cmath>
 
 namespace normlens::ui {
@@ -55,6 +56,10 @@ QLineSeries* addLine(QChart& chart, const Axes& axes, const QString& name, const
 
 void styleChart(QChart& chart, const Theme& theme) {
   chart.setAnimationOptions(QChart::NoAnimation);
+  QLocale plain = QLocale::c();  // "1e-8" at the ticks, as everywhere
+  plain.setNumberOptions(QLocale::OmitGroupSeparator | QLocale::OmitLeadingZeroInExponent);
+  chart.setLocale(plain);
+  chart.setLocalizeNumbers(true);
   chart.setBackgroundRoundness(0);
   chart.setBackgroundBrush(theme.panel);
   chart.setBackgroundPen(Qt::NoPen);
@@ -88,7 +93,8 @@ QValueAxis* addNumberAxis(QChart& chart, Qt::Alignment side, double low, double 
   axis->setTickAnchor(0);
   axis->setTickInterval(step);
   const int decimals = std::max(0, static_cast<int>(-std::floor(std::log10(step) + 1e-9)));
-  axis->setLabelFormat(QStringLiteral("%.%1f").arg(decimals));
+  constexpr int kMostDecimals = 4;
+  axis->setLabelFormat(decimals > kMostDecimals ? QStringLiteral("%.3g") : QStringLiteral("%.%1f").arg(decimals));
   axis->setRange(low, high);
   styleAxis(*axis, theme, title);
   chart.addAxis(axis, side);

@@ -127,7 +127,7 @@ QLogValueAxis* addPowerAxis(QChart& chart, const std::vector<Line>& lines, std::
   constexpr double kBeyond = 1e-9;  // so that rounding drops no label at an end
   auto* axis = new QLogValueAxis(&chart);
   axis->setBase(std::pow(10, step));
-  axis->setLabelFormat(QStringLiteral("%g"));
+  axis->setLabelFormat(QStringLiteral("%.6g"));
   axis->setRange(std::pow(10, foot - kBeyond), std::pow(10, top + kBeyond));
   styleAxis(*axis, theme, {});
   chart.addAxis(axis, Qt::AlignLeft);
@@ -293,7 +293,7 @@ void fillLengths(QChart& chart, const LabPicture& picture, const Theme& theme) {
 QLogValueAxis* addTokenAxis(QChart& chart, double low, double high, const Theme& theme) {
   auto* axis = new QLogValueAxis(&chart);
   axis->setBase(10);
-  axis->setLabelFormat(QStringLiteral("%g"));
+  axis->setLabelFormat(QStringLiteral("%.6g"));
   axis->setRange(low * 0.9, high * 1.1);
   styleAxis(*axis, theme, tr("tokens per step"));
   chart.addAxis(axis, Qt::AlignBottom);

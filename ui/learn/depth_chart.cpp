@@ -83,8 +83,8 @@ DepthScale DepthChart::scale() const {
 QPointF DepthChart::placeOf(int place, double value) const { return scale().at(place, value); }
 
 QString DepthChart::tickWords(double value) const {
-  if (!axis_.logarithmic) return QString::number(value, 'g', 4) + axis_.unit;
-  if (axis_.unit == QStringLiteral("%")) return QStringLiteral("%1%").arg(std::pow(10.0, value) * 100, 0, 'g', 4);
+  if (!axis_.logarithmic) return formatNumber(value) + axis_.unit;
+  if (axis_.unit == QStringLiteral("%")) return formatNumber(std::pow(10.0, value) * 100) + u'%';
   return powerOfTen(value);
 }
 

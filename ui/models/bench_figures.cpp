@@ -46,24 +46,30 @@ void addMemory(Rows& rows, const BenchPoint& point) {
 
 void addSpeedup(Rows& rows, const BenchPoint& point) {
   if (!point.b) return;
-  rows.push_back({tr("speed-up"), formatRatio(point.speedup), formatInterval(point.ci_low, point.ci_high),
-                  point.noise ? tr("The 95% interval contains 1: this difference is noise.")
-                              : tr("The ratio of the medians, and its 95% interval.")});
+  const auto add = [&](const QString& name, const QString& figure, const QString& tip) {
+    rows.push_back({name, figure, {}, tip, true});
+  };
+  add(tr("speed-up"),
+      QStringLiteral("%1 (%2)").arg(formatRatio(point.speedup), formatInterval(point.ci_low, point.ci_high)),
+      point.noise ? tr("The 95% interval contains 1: this difference is noise.")
+                  : tr("The ratio of the medians, and its 95% interval."));
   if (point.expected_speedup) {
-    rows.push_back(
-        {tr("expected"), formatRatio(*point.expected_speedup), normShareOf(point.a),
-         tr("Computed from the norms' share of A's time and their ticks in both models (paper 001, G.1.3).")});
+    add(tr("expected"), formatRatio(*point.expected_speedup),
+        tr("Computed from the norms' share of A's time and their ticks in both models (paper 001, G.1.3)."));
   }
   if (point.outputs) {
-    rows.push_back({tr("outputs differ by"), formatNumber(point.outputs->max_rel, 3),
-                    tr("limit %1").arg(formatNumber(point.outputs->noise_floor, 3)),
-                    tr("The largest relative difference of the outputs on this device, and the limit of rounding.")});
+    add(tr("outputs differ by"),
+        tr("%1, limit %2").arg(formatError(point.outputs->max_rel), formatError(point.outputs->noise_floor)),
+        tr("The largest relative difference of the outputs on this device, and the limit of rounding."));
   }
-  if (point.fold_ms) {
-    rows.push_back({tr("fold time, break-even"), formatMilliseconds(*point.fold_ms),
-                    point.break_even ? tr("%1 runs").arg(formatCount(qRound64(*point.break_even))) : tr("never"),
-                    tr("Fold time, and the number of runs after which it pays off.")});
-  }
+  if (!point.fold_ms) return;
+  add(tr("fold time"), formatMilliseconds(*point.fold_ms), tr("How long folding took, once."));
+  const qint64 runs = qRound64(point.break_even.value_or(0));
+  add(tr("break-even"),
+      !point.break_even ? tr("never")
+      : runs == 1       ? tr("1 run")
+                        : tr("%1 runs").arg(formatCount(runs)),
+      tr("The number of runs after which the fold time pays off."));
 }
 
 BenchFigures::Columns columns(const BenchPoint* point) {

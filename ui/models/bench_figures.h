@@ -1,4 +1,4 @@
-// One point of a measurement: a figure a row, the two models side by side.
+// One point of a measurement: a figure a row, the two models side by side, or one figure for both together.
 #pragma once
 
 #include <optional>
@@ -10,6 +10,7 @@ namespace normlens::ui {
 
 struct BenchFigure {
   QString name, a, b, tip;
+  bool ofBoth = false;  // a is of both models together, b empty
 };
 
 class BenchFigures final : public RecordTable<BenchFigure> {

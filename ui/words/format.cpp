@@ -35,6 +35,8 @@ QString formatBytes(int64_t bytes) {
   return QStringLiteral("%1 %2").arg(value, 0, 'f', value < 9.95 ? 1 : 0).arg(QLatin1String(units[unit]));
 }
 
+QString formatDate(const QDate& date) { return QLocale::c().toString(date, QStringLiteral("MMM d, yyyy")); }
+
 QString formatError(double value) { return text(protocol::errorText(value)); }
 
 QString formatMilliseconds(double ms) {
@@ -86,7 +88,7 @@ QString formatShape(const std::vector<int64_t>& shape) {
 QString formatNumber(double value, int digits) {
   if (std::isnan(value)) return QStringLiteral("nan");
   if (std::isinf(value)) return value > 0 ? QStringLiteral("inf") : QStringLiteral("-inf");
-  return QString::number(value, 'g', digits);
+  return text(protocol::withShortExponents(QString::number(value, 'g', digits).toStdString()));
 }
 
 // Not as in the user's locale: all other numbers have a decimal point, beside which a German 1.234 is no thousand.

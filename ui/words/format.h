@@ -1,6 +1,7 @@
 // Numbers as the window writes them.
 #pragma once
 
+#include <QDate>
 #include <QString>
 #include <cstdint>
 #include <string>
@@ -9,6 +10,7 @@
 namespace normlens::ui {
 
 [[nodiscard]] QString formatBytes(int64_t bytes);                              // "498 MB", decimal units
+[[nodiscard]] QString formatDate(const QDate& date);                           // "Nov 25, 2026"
 [[nodiscard]] QString formatError(double value);                               // "4e-16", "0.31"; "0" when exactly zero
 [[nodiscard]] QString formatMilliseconds(double ms);                           // "420 µs", "1.80 s"
 [[nodiscard]] QString formatMicroseconds(double us);                           // "0.3 µs", "1.20 ms"
@@ -20,7 +22,7 @@ namespace normlens::ui {
 [[nodiscard]] QString formatSpeedup(double ratio, double low, double high);
 [[nodiscard]] QString formatPercent(double share);                     // "4.7%", "12%"
 [[nodiscard]] QString formatShape(const std::vector<int64_t>& shape);  // "1×1024×768"; "scalar" for no axes
-[[nodiscard]] QString formatNumber(double value, int digits = 4);      // significant digits, "1e-05"
+[[nodiscard]] QString formatNumber(double value, int digits = 4);      // significant digits, "1e-5"
 [[nodiscard]] QString formatCount(int64_t count);                      // thousands apart
 // "3 of 5"; "3 of 5, 2 unknown"
 [[nodiscard]] QString formatShare(int count, int all, int unknown = 0);

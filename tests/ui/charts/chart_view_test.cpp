@@ -2,12 +2,16 @@
 #include "ui/charts/chart_view.h"
 
 #include <QChart>
+#include <QGraphicsTextItem>
 #include <QLineSeries>
+#include <QLogValueAxis>
 #include <QScrollArea>
 #include <QScrollBar>
 #include <QVBoxLayout>
 #include <QValueAxis>
 #include <QtTest>
+
+#include "ui/charts/chart_style.h"
 
 namespace normlens::ui {
 
@@ -47,6 +51,30 @@ class ChartViewTest final : public QObject {
     const double whole = range(view);
     QVERIFY(turnWheel(view.viewport(), 120));
     QVERIFY(range(view) < whole);
+  }
+
+  // The number formats of the window hold at the ticks: "1e-8", not "1e-08".
+  void ticksHaveNoZeroInTheirExponent() {
+    auto chart = std::make_unique<QChart>();
+    styleChart(*chart, lightTheme());
+    auto* powers = new QLogValueAxis(chart.get());
+    powers->setBase(10);
+    powers->setLabelFormat(QStringLiteral("%.6g"));
+    powers->setRange(1e-9, 1e-5);
+    chart->addAxis(powers, Qt::AlignLeft);
+    const Axes axes{addNumberAxis(*chart, Qt::AlignBottom, 0, 4e-8, QStringLiteral("error"), lightTheme()), powers};
+    addLine(*chart, axes, QStringLiteral("line"), solidPen(Qt::black), {{0, 1e-9}, {4e-8, 1e-5}});
+    ChartView view;
+    view.resize(600, 400);
+    view.showChart(std::move(chart));
+    view.show();
+    QVERIFY(QTest::qWaitForWindowExposed(&view));
+    QString ticks;
+    for (const QGraphicsItem* item : view.scene()->items()) {
+      if (const auto* words = qgraphicsitem_cast<const QGraphicsTextItem*>(item)) ticks += words->toPlainText() + u' ';
+    }
+    for (const char* tick : {"1e-8", "1e-6", "2e-8"}) QVERIFY2(ticks.contains(QLatin1String(tick)), qPrintable(ticks));
+    QVERIFY2(!ticks.contains(QStringLiteral("e-0")), qPrintable(ticks));
   }
 
   void leavesTheWheelToAPageThatScrolls() {

@@ -241,7 +241,10 @@ class TestBench final : public test::ModelTest {
     QCOMPARE(failed->at(0).x(), 2.0);  // behind both that were measured
     point->setCurrentIndex(0);
     Q_EMIT point->activated(0);
-    QVERIFY(shown.child<QTableView>("benchFigures")->isVisible());
+    const auto* figures = shown.child<QTableView>("benchFigures");
+    QVERIFY(figures->isVisible());
+    QCOMPARE(figures->columnSpan(0, BenchFigures::A), 2);  // the speed-up
+    QCOMPARE(figures->columnSpan(figures->model()->rowCount() - 1, BenchFigures::A), 1);
     shown.click("benchTableButton");
     QVERIFY(shown.child<QTableView>("benchTable")->isVisible());
   }
@@ -327,6 +330,13 @@ class TestBench final : public test::ModelTest {
     QCOMPARE(table.index(1, BenchTable::MedianA).data().toString(), QStringLiteral("failed"));
     QVERIFY(table.index(1, BenchTable::MedianA).data(Qt::ToolTipRole).toString().contains(QStringLiteral("memory")));
     QVERIFY(figures.rowCount() >= 8);
+    // A figure of both models stands under neither heading.
+    for (const BenchFigure& row : figures.rows()) {
+      const bool both = row.name == QStringLiteral("speed-up") || row.name == QStringLiteral("expected") ||
+                        row.name == QStringLiteral("fold time") || row.name == QStringLiteral("break-even");
+      QVERIFY2(row.ofBoth == both && (!both || row.b.isEmpty()), qPrintable(row.name));
+    }
+    QVERIFY(figures.rows().front().a.startsWith(QStringLiteral("1.10× (")));
     figures.setPoint(result.points[1]);
     QCOMPARE(figures.rowCount(), 0);
   }
@@ -344,7 +354,7 @@ class TestBench final : public test::ModelTest {
     const int rows = figures.rowCount();
     point.outputs = {.max_rel = 0.25, .noise_floor = 3e-5, .beyond = true};
     const QString wrong =
-        QStringLiteral("The outputs differ by 0.25, the limit is 3e-05. The speed of a wrong result means nothing.");
+        QStringLiteral("The outputs differ by 0.25, the limit is 3e-5. The speed of a wrong result means nothing.");
     QVERIFY(cautionOf(point).startsWith(wrong + u' '));  // one caution hides no other
     point.b->ops_late = false;
     QCOMPARE(cautionOf(point), wrong);

@@ -55,6 +55,12 @@ class FormatTest final : public QObject {
     QCOMPARE(formatError(std::numeric_limits<double>::quiet_NaN()), QStringLiteral("nan"));
   }
 
+  void exponentsHaveNoZero() {
+    QCOMPARE(formatNumber(1e-5), QStringLiteral("1e-5"));
+    QCOMPARE(formatNumber(-1.25e7), QStringLiteral("-1.25e7"));
+    QCOMPARE(formatNumber(2e-10), QStringLiteral("2e-10"));
+  }
+
   void bytesAreDecimal() {
     QCOMPARE(formatBytes(999), QStringLiteral("999 B"));
     QCOMPARE(formatBytes(1'500'000), QStringLiteral("1.5 MB"));

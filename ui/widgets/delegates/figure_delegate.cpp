@@ -10,7 +10,7 @@ namespace normlens::ui {
 
 namespace {
 
-constexpr int kMark = 13, kMarkGap = 9;
+constexpr int kMark = 13, kMarkGap = 9, kRightMargin = 15;  // as in the header, with room for its arrow
 
 }  // namespace
 
@@ -26,7 +26,7 @@ void FigureDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option
   const auto alignment = index.data(Qt::TextAlignmentRole).value<Qt::Alignment>();
   const bool figure = alignment.testFlag(Qt::AlignRight), name = index.column() == nameColumn_;
   const QFont font = figure || name ? monoFont(11) : uiFont(12);
-  QRect area = option.rect.adjusted(index.column() == 0 ? 16 : 8, 0, -8, 0);
+  QRect area = option.rect.adjusted(index.column() == 0 ? 16 : 8, 0, figure ? -kRightMargin : -8, 0);
   const QString mark = markRole_ < 0 || index.column() > 0 ? QString() : index.data(markRole_).toString();
   if (!mark.isEmpty()) {
     const int extent = grown(kMark);

@@ -212,7 +212,7 @@ void DepthPlot::rescale() {
   low_ = most > 0 ? static_cast<int>(std::floor(std::log10(least))) : -16;
   if (high_ - low_ < 2) low_ = high_ - 2;
   setAccessibleDescription(
-      tr("Errors from %1 to %2 in %3 precisions").arg(least, 0, 'g', 2).arg(most, 0, 'g', 2).arg(model_->types()));
+      tr("Errors from %1 to %2 in %3 precisions").arg(formatError(least), formatError(most)).arg(model_->types()));
 }
 
 void DepthPlot::setChosen(int place) {

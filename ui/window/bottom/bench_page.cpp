@@ -40,7 +40,7 @@ namespace normlens::ui {
 
 namespace {
 
-constexpr int kFirstMargin = 16, kMargin = 8;
+constexpr int kFirstMargin = 16, kMargin = 8, kRightMargin = 15;  // as in the header, with room for its arrow
 
 QFont fontOf(int column) { return column == 0 ? uiFont(12) : monoFont(12); }
 int leftMargin(int column) { return column == 0 ? kFirstMargin : kMargin; }
@@ -55,18 +55,22 @@ class NumberDelegate final : public QStyledItemDelegate {
     const QString words = index.data().toString();
     painter->save();
     if (option.state & QStyle::State_Selected) painter->fillRect(option.rect, theme.selection);
-    const QRect area = option.rect.adjusted(leftMargin(index.column()), 0, -kMargin, 0);
+    const QRect area = option.rect.adjusted(leftMargin(index.column()), 0, -kRightMargin, 0);
     const QFont font = fontOf(index.column());
     painter->setFont(font);
     painter->setPen(index.column() == 0 ? theme.textSoft : theme.text);
-    const int side = index.column() == 0 ? Qt::AlignLeft : Qt::AlignRight;
+    // A figure of both models stands in the middle, under neither heading.
+    const auto* table = qobject_cast<const QTableView*>(option.widget);
+    const bool spans = table != nullptr && table->columnSpan(index.row(), index.column()) > 1;
+    const int side = index.column() == 0 ? Qt::AlignLeft : spans ? Qt::AlignHCenter : Qt::AlignRight;
     painter->drawText(area, int{Qt::AlignVCenter} | side,
                       QFontMetrics(font).elidedText(words, Qt::ElideRight, area.width()));
     painter->restore();
   }
   [[nodiscard]] QSize sizeHint(const QStyleOptionViewItem& option, const QModelIndex& index) const override {
     const int width = QFontMetrics(fontOf(index.column())).horizontalAdvance(index.data().toString());
-    return {width + leftMargin(index.column()) + kMargin + 2, QStyledItemDelegate::sizeHint(option, index).height()};
+    return {width + leftMargin(index.column()) + kRightMargin + 2,
+            QStyledItemDelegate::sizeHint(option, index).height()};
   }
 };
 
@@ -301,6 +305,10 @@ void BenchPage::showChart() {
   const int index = point_->currentIndex();
   const protocol::BenchPoint* point = shownPoint();
   figures_->setPoint(point != nullptr ? std::optional(*point) : std::nullopt);
+  figuresTable_->clearSpans();
+  for (int row = 0; row < figures_->rowCount(); ++row) {
+    if (figures_->row(row).ofBoth) figuresTable_->setSpan(row, BenchFigures::A, 1, 2);
+  }
   figuresTable_->setVisible(point == nullptr || point->error.empty());
   showWords();
   if (!shown) {
