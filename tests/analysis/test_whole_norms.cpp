@@ -139,6 +139,19 @@ TEST(NormTitles, SayWhichOpWhereTheModuleHoldsMore) {
       << "m holds the block, too";
 }
 
+// Flax by way of TensorFlow, and paddle: a module named as a norm holds views and casts; nodes are numbered.
+TEST(NormTitles, AreTheModuleThatSaysNorm) {
+  std::string more;
+  for (const char* view : {"c", "d", "e", "f", "g"})
+    more += std::string("  %") + view + R"(: float32[2, 8] = Identity(%a) {function = "Cast"} scope "m.LayerNorm_1")" +
+            "\n";
+  EXPECT_EQ(titles(norm("a", "x", R"(name "m/LayerNorm_1/Mul_1" scope "m.LayerNorm_1")") + more + "  return %c\n"),
+            (std::vector<std::string>{"m.LayerNorm_1"}));
+  EXPECT_EQ(titles(norm("a", "x", R"(name "p2o.Div.28" scope "block_26")") +
+                   norm("b", "a", R"(name "p2o.Div.30" scope "block_26")") + "  return %b\n"),
+            (std::vector<std::string>{"block_26.Div.28", "block_26.Div.30"}));
+}
+
 TEST(NormTitles, AreTheNamesWhereThoseSayItOrNothingDoes) {
   EXPECT_EQ(titles(norm("a", "x", R"(name "m.block.norm" scope "m.block")") + norm("b", "a", R"(name "n")") +
                    norm("c", "b", R"(name "n")") + "  return %c\n"),

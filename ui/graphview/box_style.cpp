@@ -67,7 +67,7 @@ BoxStyle plainStyle(const BoxState& state, const ui::Theme& theme) {
 // Blue is for time alone. Even the darkest keeps the text of the theme readable.
 void addHeat(BoxStyle& style, const BoxState& state, const ui::Theme& theme) {
   const double share = static_cast<double>(state.heat) / Heat::kLevels;
-  style.fill = state.heat == 0 ? theme.canvas : mixed(theme.accent, theme.panel, 0.04 + 0.5 * share);
+  style.fill = heatColor(state.heat, theme);
   style.border = mixed(theme.accent, theme.panel, state.heat == 0 ? 0.12 : 0.3 + 0.6 * share);
   style.bar = QColor();
   style.text = state.heat == 0 ? theme.textSoft : theme.text;
@@ -85,6 +85,10 @@ void addAttention(BoxStyle& style, const BoxState& state, const ui::Theme& theme
 }
 
 }  // namespace
+
+QColor heatColor(int level, const ui::Theme& theme) {
+  return level == 0 ? theme.canvas : mixed(theme.accent, theme.panel, 0.04 + 0.5 * level / Heat::kLevels);
+}
 
 BoxStyle boxStyle(BoxKind kind, char letter, const BoxState& state, const ui::Theme& theme) {
   const bool plain = kind == BoxKind::Card || kind == BoxKind::Terminal;

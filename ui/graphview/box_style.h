@@ -34,6 +34,9 @@ struct BoxStyle {
 // letter: of the vertex class when lit, else the op's role.
 [[nodiscard]] BoxStyle boxStyle(layout::BoxKind kind, char letter, const BoxState& state, const ui::Theme& theme);
 
+// From 0, not timed, to Heat::kLevels.
+[[nodiscard]] QColor heatColor(int level, const ui::Theme& theme);
+
 // Frames alternate with their depth, so that a group differs from the one around it.
 [[nodiscard]] BoxStyle frameStyle(int depth, const BoxState& state, const ui::Theme& theme);
 

@@ -215,6 +215,21 @@ void GraphView::changeEvent(QEvent* event) {
 
 QRectF GraphView::freeArea() const { return QRectF(rect()).adjusted(kMargin, kMargin, -kMargin, -kMargin); }
 
+// For all of the graph: clear of what lies in the corner, if it would reach there.
+QRectF GraphView::wholeArea() const {
+  const QRectF free = freeArea(), bounds = shown_.scene.layout->bounds, corner(overlays_.corner());
+  if (!Camera::fitting(bounds, free).toScreen(bounds).intersects(corner)) return free;
+  const QRectF above(free.topLeft(), QPointF(free.right(), corner.top() - kMargin));
+  const QRectF beside(free.topLeft(), QPointF(corner.left() - kMargin, free.bottom()));
+  return Camera::fitting(bounds, beside).zoom > Camera::fitting(bounds, above).zoom ? beside : above;
+}
+
+void GraphView::lookFirst() {
+  camera_ = firstLook(*shown_.scene.layout, freeArea());
+  const QRectF bounds = shown_.scene.layout->bounds;
+  if (QRectF(rect()).contains(camera_.toScreen(bounds))) camera_ = Camera::fitting(bounds, wholeArea());
+}
+
 void GraphView::setZoom(double zoom) {
   userMoved_ = true;
   moveCamera(camera_.zoomedAbout(QRectF(rect()).center(), zoom), true);
@@ -227,7 +242,7 @@ void GraphView::fit() {
   if (shown_.scene.empty()) return;
   rememberPlace();
   userMoved_ = false;
-  moveCamera(Camera::fitting(shown_.scene.layout->bounds, freeArea()), true);
+  moveCamera(Camera::fitting(shown_.scene.layout->bounds, wholeArea()), true);
 }
 
 void GraphView::centerOn(const QPointF& world) {
@@ -277,16 +292,16 @@ void GraphView::updateOverlays() {
 
 void GraphView::resizeEvent(QResizeEvent* event) {
   QWidget::resizeEvent(event);
+  updateOverlays();
   if (!shown_.scene.empty()) {
     if (!userMoved_) {
-      camera_ = firstLook(*shown_.scene.layout, freeArea());
+      lookFirst();
     } else if (event->oldSize().isValid()) {
       const QSizeF grown = event->size() - event->oldSize();
       camera_.offset += QPointF(grown.width() / 2, grown.height() / 2);
     }
     cameraChanged();
   }
-  updateOverlays();
 }
 
 // ---- painting

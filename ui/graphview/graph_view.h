@@ -181,6 +181,8 @@ class GraphView : public QWidget {
   void moveCamera(const Camera& target, bool animated);
   void cameraChanged();
   [[nodiscard]] QRectF freeArea() const;  // The widget's area, less the margins.
+  [[nodiscard]] QRectF wholeArea() const;
+  void lookFirst();
   void showItem(int item);
   void updateOverlays();
   void updateSpinner();

@@ -50,8 +50,10 @@ void GraphView::updateDocument(std::shared_ptr<const protocol::GraphDocument> do
            (!a.stream || a.has_shape == b.has_shape);
   };
   const bool streams = !std::equal(before.begin(), before.end(), now.begin(), now.end(), drawnAlike);
+  const bool named = std::ranges::equal(document_->nodes, document->nodes, {}, &protocol::GraphNode::label,
+                                        &protocol::GraphNode::label);
   document_ = std::move(document);
-  if (streams || worker_.busy() || rebuilding()) {
+  if (streams || !named || worker_.busy() || rebuilding()) {
     rebuildHierarchy();
     return;
   }
@@ -106,9 +108,9 @@ void GraphView::takeLayout(const layout::LayoutResult& result) {
     if (const auto now = shown_.scene.hangingPoint(shown_.anchorItem)) camera_ = camera_.placing(*now, anchorScreen);
   }
   shown_.anchorItem = -1;
+  updateOverlays();
   goToWantedPlace();
   restoreView();
-  updateOverlays();
   cameraChanged();
   Q_EMIT layoutFinished();
 }
@@ -143,7 +145,7 @@ void GraphView::restoreView() {
     case MoveTo::Nowhere:
       break;
     case MoveTo::FirstLook:
-      if (!userMoved_) camera_ = firstLook(*shown_.scene.layout, freeArea());
+      if (!userMoved_) lookFirst();
       break;
     case MoveTo::Item:
       showItem(shown_.moveItem);

@@ -77,7 +77,11 @@ QSizeF BoxMetrics::closedSize(const Hierarchy& hierarchy, int index) {
       constexpr double kSlack = 1.07;  // zoomed out, whole pixels make letters wider than their share
       const double first = textWidth(title, 13, true) + 8 + textWidth(shortType(item), 12, false);
       double second = textWidth(opSummary(item), 11, false);
-      if (item.layerNorms > 0) second += textWidth(QStringLiteral(" · ") + normSummary(item), 11, false);
+      // Of its norms their number, or the counts by verdict: at most four, or as many as there are norms.
+      constexpr double kCount = 32;
+      if (item.layerNorms > 0)
+        second += std::max(textWidth(QStringLiteral(" · ") + normSummary(item), 11, false),
+                           9 + kCount * std::min(item.layerNorms, 4));
       return {onGrid(std::clamp(kSlack * std::max(first, second) + 14 + 38, 184.0, 340.0)), kCardHeight};
     }
     default: {

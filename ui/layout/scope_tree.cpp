@@ -25,7 +25,9 @@ std::string opTitle(const protocol::GraphNode& node, const std::vector<protocol:
   const bool named = !node.name.empty() && (scope < 0 || node.name != scopes[static_cast<size_t>(scope)].path);
   if (node.role == NodeClass::Input || node.role == NodeClass::Output)
     return node.name.empty() ? node.label : node.name;
-  if (named && (node.role == NodeClass::Linear || node.role == NodeClass::LayerNorm)) return lastPart(node.name);
+  const std::string own = lastPart(node.name);
+  const bool number = own.find_first_not_of("0123456789") == std::string::npos;  // "p2o.Conv.0"
+  if (named && node.role == NodeClass::Linear && !number) return own;
   return node.label.empty() ? node.op : node.label;
 }
 

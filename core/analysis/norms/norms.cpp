@@ -112,8 +112,24 @@ class Names {
   std::map<std::string, int> seen_;
 };
 
+// The name's own part: "LayerNormalization"; with the part before it where it is a number alone, "Div.28".
+std::string ownPart(std::string name) {
+  std::ranges::replace(name, '/', '.');
+  size_t dot = name.rfind('.');
+  if (dot != std::string::npos && dot > 0 && name.find_first_not_of("0123456789", dot + 1) == std::string::npos)
+    dot = name.rfind('.', dot - 1);
+  return name.substr(dot == std::string::npos ? 0 : dot + 1);
+}
+
+bool saysNorm(std::string name) {
+  std::ranges::transform(name, name.begin(),
+                         [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c; });
+  return name.find("norm") != std::string::npos || name.starts_with("ln");
+}
+
 // Gives ONNX norms the path of their module: "/encoder/norm/LayerNormalization" and "node_layer_norm_1" are both of the
-// module encoder.norm. If much more, or another norm, is in that module, the name's own part follows.
+// module encoder.norm. If another norm is in that module, or much more and its name does not say that it is a norm, the
+// name's own part follows.
 void giveTitles(const Graph& graph, std::vector<LayerNorm>& norms) {
   constexpr size_t kFewMore = 4;  // nodes that an exporter puts into the norm's module: a cast, what reads it first
   std::vector<size_t> parts(graph.scopes.size()), normsIn(graph.scopes.size());
@@ -130,8 +146,9 @@ void giveTitles(const Graph& graph, std::vector<LayerNorm>& norms) {
     if (path.empty() || norm.name.starts_with(path)) {
       norm.title = names.give(norm.name);
     } else {
-      const bool alone = normsIn[scope] == 1 && parts[scope] <= norm.members.size() + kFewMore;
-      norm.title = names.give(alone ? path : path + "." + norm.name.substr(norm.name.find_last_of("/.") + 1));
+      const bool alone =
+          normsIn[scope] == 1 && (parts[scope] <= norm.members.size() + kFewMore || saysNorm(graph.scope(id).name));
+      norm.title = names.give(alone ? path : path + "." + ownPart(norm.name));
     }
   }
 }

@@ -6,7 +6,9 @@
 
 #include "tests/ui/graphview/shown_graph.h"
 #include "ui/graphview/overlays/blocker_chip.h"
+#include "ui/graphview/overlays/minimap.h"
 #include "ui/graphview/overlays/shortcut_sheet.h"
+#include "ui/graphview/overlays/zoom_control.h"
 
 namespace normlens::graphview {
 
@@ -55,6 +57,47 @@ class ReadingTest : public QObject {
     QSignalSpy scopes(&graph.view, &GraphView::scopeSelected);
     QTest::keyClick(&graph.view, Qt::Key_Right);
     QCOMPARE(scopes.last().first().toInt(), graph.scopeOf("transformer.h.1"));
+  }
+
+  void allOfTheGraphIsClearOfTheZoomControl() {
+    ShownGraph graph(gpt2Document(2));
+    for (const QSize size : {QSize(700, 430), QSize(520, 800), QSize(1400, 900), QSize(420, 330)}) {
+      graph.view.resize(size);
+      graph.view.fit();
+      for (const QWidget* over : {static_cast<QWidget*>(graph.view.findChild<ZoomControl*>()),
+                                  static_cast<QWidget*>(graph.view.findChild<Minimap*>())}) {
+        for (const layout::Box& box : graph.view.scene().layout->boxes) {
+          const QRect shown = graph.view.camera().toScreen(box.rect).toAlignedRect();
+          QVERIFY2(over->isHidden() || !shown.intersects(over->geometry()),
+                   qPrintable(QStringLiteral("%1×%2").arg(size.width()).arg(size.height())));
+        }
+      }
+    }
+  }
+
+  // However many kinds of verdicts there are in it.
+  void countsOfAGroupStayClearOfWhatOpensIt() {
+    ShownGraph graph(gpt2Document());
+    graph.view.collapseAll();
+    graph.settle();
+    graph.view.setZoom(1);
+    const int box = graph.view.scene().boxOf(graph.view.scene().hierarchy->itemOfScope(graph.scopeOf("transformer")));
+    const QRectF opens = graph.view.camera().toScreen(Scene::badgeRect(graph.view.scene().box(box)));
+    const QRect around = opens.toAlignedRect().adjusted(-2, -2, 2, 2);
+    const QImage before = graph.view.grab().toImage();
+    std::vector<protocol::NormInfo> norms;
+    for (const auto& node : graph.document->nodes) {
+      if (node.role != NodeClass::LayerNorm) continue;
+      protocol::NormInfo norm;
+      norm.index = static_cast<int>(norms.size());
+      norm.node = node.id;
+      norm.verdict = static_cast<Verdict>(norms.size() % 4);
+      norms.push_back(norm);
+    }
+    graph.view.setNorms(norms);
+    const QImage after = graph.view.grab().toImage();
+    QVERIFY(after != before);
+    QCOMPARE(after.copy(around), before.copy(around));
   }
 
   void aBlockerOutOfSightIsBeyondOneEdge() {

@@ -18,6 +18,7 @@
 #include "ui/window/workspace/graph_actions.h"
 #include "ui/window/workspace/graph_pane.h"
 #include "ui/window/workspace/workspace.h"
+#include "ui/words/format.h"
 
 namespace normlens::ui {
 
@@ -105,14 +106,25 @@ class TestGraphPane final : public QObject {
     const protocol::NormInfo& norm = session.analysis()->norms.front();
     const int item = hierarchy.itemOfId(norm.node);
     QCOMPARE(view_->heat().ms(item), 0.05);
-    QCOMPARE(view_->heat().level(item), graphview::Heat::kLevels);
+    // By powers of ten of all time: a slow node does not make the others alike.
+    QCOMPARE(view_->heat().level(0), graphview::Heat::kLevels);
+    graphview::NodeTimes uneven(std::vector<std::pair<int, double>>{{norm.node, 0.9}});
+    for (const auto& [times, level] : {std::pair(1.0, 9), {0.1, 6}, {0.05, 6}, {0.02, 4}, {0.001, 1}}) {
+      uneven.darkest = 0.9 / times;
+      QCOMPARE(graphview::Heat(hierarchy, uneven).level(item), level);
+    }
+    QVERIFY(!legend->geometry().intersects(view_->geometry()));  // it covers nothing
     // A group has the sum of what is in it, the whole model all.
     double all = 0;
     for (const auto& [node, ms] : session.measurements()->timedNodes()->a.node_ms) {
       if (hierarchy.itemOfId(node) >= 0) all += ms;
     }
     QVERIFY(qAbs(view_->heat().ms(0) - all) < 1e-9);
-    QVERIFY(words().contains(QStringLiteral("50.0 µs or more")));
+    const protocol::BenchSide& original = session.measurements()->timedNodes()->a;
+    QVERIFY2(words().contains(QStringLiteral("%1 for one run on CPU; its nodes, timed one by one, sum to %2")
+                                  .arg(formatMilliseconds(original.latency.median_ms), formatMilliseconds(all))) &&
+                 words().contains(formatMilliseconds(all) + QStringLiteral(", logarithmic")),
+             qPrintable(words()));
     QVERIFY(words().contains(QStringLiteral("on CPU")));
     const QImage hot = view_->grab().toImage();
     // A pale group is not drawn with the picture of one without a time.
@@ -121,7 +133,7 @@ class TestGraphPane final : public QObject {
     QVERIFY(box >= 0 && view_->heat().ms(group) > 0);
     const QPoint corner = view_->camera().toScreen(view_->scene().box(box).rect).bottomRight().toPoint() - QPoint(5, 5);
     graphview::NodeTimes pale(session.measurements()->timedNodes()->a);
-    pale.darkest = view_->heat().ms(group) * 8 * 8 / (2.5 * 2.5);
+    pale.darkest = view_->heat().ms(group) * 100;
     view_->setTimes(std::nullopt);
     const QRgb plain = view_->grab().toImage().pixel(corner);
     view_->setTimes(pale);

@@ -89,6 +89,26 @@ class TestRealEngine final : public QObject {
     QVERIFY2(words.join(u' ').contains(QStringLiteral("Its weight can move into the")), qPrintable(words.join(u' ')));
   }
 
+  // In the list, the inspector and the graph, where the file has it written out.
+  void aNormHasOneNameEverywhere() {
+    const QString model = qEnvironmentVariable("NORMLENS_SHARED") + QStringLiteral("/models/visible/bert.leg14.onnx");
+    if (!QFile::exists(model)) QSKIP("NORMLENS_SHARED has the model.");
+    MainWindow window({realEngine(), ColorScheme::Light, false, false});
+    Session& session = *window.session();
+    window.resize(1440, 900);
+    window.show();
+    window.openFile(model);
+    QTRY_VERIFY_WITH_TIMEOUT(session.plan() && !session.busy(), kPatienceMs);
+    auto* view = window.workspace()->graph()->view();
+    QVERIFY(test::waitForLayout(*view, kPatienceMs));
+    const layout::Hierarchy& hierarchy = *view->scene().hierarchy;
+    QVERIFY(!session.analysis()->norms.empty());
+    for (const protocol::NormInfo& norm : session.analysis()->norms) {
+      const std::string path = hierarchy.path(hierarchy.itemOfId(norm.node));
+      QVERIFY2(path == norm.title || path == norm.title + ".LayerNorm", path.c_str());
+    }
+  }
+
   void aStreamIsNarrowedAndTheFileVerifies() {
     MainWindow window({realEngine(), ColorScheme::Light, false, false});
     Session& session = *window.session();

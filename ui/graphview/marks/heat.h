@@ -12,18 +12,19 @@ namespace normlens::graphview {
 
 struct NodeTimes {
   std::unordered_map<int, double> ms;  // by node id; a node that is missing was not timed by itself
-  double darkest = 0;                  // milliseconds of the darkest color: by itself, those of the longest node
+  double darkest = 0;                  // milliseconds of the darkest color: by itself, those of all nodes
 
   NodeTimes() = default;
   explicit NodeTimes(const protocol::BenchSide& side) : NodeTimes(side.node_ms) {}
   explicit NodeTimes(const std::vector<std::pair<int, double>>& times) {
-    for (const auto& [node, time] : times) darkest = std::max(darkest, ms[node] += time);
+    for (const auto& [node, time] : times) darkest += time, ms[node] += time;
   }
 };
 
 class Heat {
  public:
-  static constexpr int kLevels = 8;
+  static constexpr int kPowers = 3;  // of ten that the colors span: 0.1%, 1%, 10% and all of the time
+  static constexpr int kLevels = 3 * kPowers;
 
   Heat() = default;
   Heat(const layout::Hierarchy& hierarchy, const NodeTimes& times) : active_(true), darkest_(times.darkest) {
@@ -38,11 +39,12 @@ class Heat {
     const auto found = ms_.find(item);
     return found == ms_.end() ? 0 : found->second;
   }
-  // From 1 to kLevels, like a square root, so that small differences show among small times; 0: not timed.
+  // From 1 to kLevels, logarithmic: one slow node does not make all others alike. 0: not timed.
   [[nodiscard]] int level(int item) const {
     const double time = ms(item);
     if (time <= 0 || darkest_ <= 0) return 0;
-    return std::clamp(static_cast<int>(std::ceil(kLevels * std::sqrt(time / darkest_))), 1, kLevels);
+    const double powers = kPowers + std::log10(time / darkest_);
+    return std::clamp(static_cast<int>(std::ceil(kLevels * powers / kPowers - 1e-9)), 1, kLevels);
   }
 
  private:

@@ -31,12 +31,12 @@ class Overlays {
   void toggleKeys();
   bool hideKeys();  // false: they were not shown
   [[nodiscard]] const BlockerChip* blockerChip() const { return blocker_; }
+  [[nodiscard]] QRect corner() const;  // where minimap and zoom control are
   [[nodiscard]] const Minimap* minimap() const { return minimap_; }
   [[nodiscard]] const ZoomControl* zoomControl() const { return zoomControl_; }
 
  private:
   void place();
-  [[nodiscard]] QRect corner() const;  // where minimap and zoom control are
 
   QWidget* canvas_;
   bool presented_ = false;

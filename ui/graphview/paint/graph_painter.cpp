@@ -164,7 +164,7 @@ void GraphPainter::paintCardText(const Frame& f, int index, const QRectF& rect, 
                 left);
   }
   if (state.lit) {
-    paintChips(f, f.lighting.box(index), {x, second});
+    paintChips(f, f.lighting.box(index), {x, second}, x + room);
   } else {
     const bool timed = state.heat > 0;
     f.painter.setPen(state.dim ? soft : timed ? f.theme.text : f.theme.textFaint);
@@ -180,13 +180,17 @@ void GraphPainter::paintCardText(const Frame& f, int index, const QRectF& rect, 
 }
 
 // "L 2  R 2": what a closed group holds of the highlight.
-void GraphPainter::paintChips(const Frame& f, const BoxLight& light, const QPointF& leftMiddle) {
+void GraphPainter::paintChips(const Frame& f, const BoxLight& light, const QPointF& leftMiddle, double right) {
   const double zoom = f.camera.zoom, size = 13 * zoom;
   const int pixels = f.pixels(11);
   QPointF at = leftMiddle;
   for (const char letter : {'N', 'L', 'R', 'Z', 'A', 'O', 'S'}) {
     const auto found = light.inside.find(letter);
     if (found == light.inside.end()) continue;
+    if (at.x() + 2 * size > right) {  // what opens the group stands there
+      texts_.draw(f.painter, at, QStringLiteral("…"), TextStyle::Regular, pixels);
+      return;
+    }
     ui::paintClassMark(f.painter, QRectF(at.x(), at.y() - size / 2, size, size), QLatin1Char(letter), f.theme);
     const QString count = QString::number(found->second);
     f.painter.setPen(f.theme.text);

@@ -64,7 +64,7 @@ class GraphPainter {
   void paintBox(const Frame& f, int index);
   static void paintRough(const Frame& f, int index);
   void paintCardText(const Frame& f, int index, const QRectF& rect, const BoxState& state);
-  void paintChips(const Frame& f, const BoxLight& light, const QPointF& leftMiddle);
+  void paintChips(const Frame& f, const BoxLight& light, const QPointF& leftMiddle, double right);
   void paintLabel(const Frame& f, int index, const QRectF& rect, const BoxState& state);
   static void paintBadge(const Frame& f, int index, bool plus);
   bool paintVerdict(const Frame& f, int index, const QRectF& rect);  // false: it has none

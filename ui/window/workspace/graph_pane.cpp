@@ -1,11 +1,14 @@
 #include "ui/window/workspace/graph_pane.h"
 
 #include <QFileInfo>
+#include <QPainter>
 #include <QToolButton>
+#include <algorithm>
 #include <cmath>
 #include <memory>
 
 #include "core/protocol/methods.h"
+#include "ui/graphview/box_style.h"
 #include "ui/graphview/compare/graph_diff.h"
 #include "ui/graphview/graph_view.h"
 #include "ui/graphview/paint/picture_job.h"
@@ -38,6 +41,23 @@ QString blockerReason(const Session& session, const protocol::NormInfo& blocked)
   const protocol::NormInfo* norm = node != nullptr ? session.norm(node->norm) : nullptr;
   if (blocked.blocker->gamma < 0 || norm == nullptr) return text(blocked.blocker->reason);
   return GraphPane::tr("γ from %1 to %2").arg(formatNumber(norm->gamma_min, 3), formatNumber(norm->gamma_max, 3));
+}
+
+// Norms are called in the graph what lists call them, below the module that they are drawn in.
+std::shared_ptr<const protocol::GraphDocument> withNormTitles(const Session& session) {
+  auto document = std::make_shared<protocol::GraphDocument>(*session.document());
+  for (const protocol::NormInfo& norm : session.analysis()->norms) {
+    const auto node = std::ranges::find(document->nodes, norm.node, &protocol::GraphNode::id);
+    if (node == document->nodes.end()) continue;
+    const protocol::GraphScope* module = session.index().scope(node->scope);
+    const std::string path = module != nullptr ? module->path : std::string();
+    if (norm.title == path) {
+      if (norm.form == NormForm::Decomposed) node->label = "LayerNorm";
+    } else {
+      node->label = norm.title.substr(norm.title.starts_with(path + ".") ? path.size() + 1 : 0);
+    }
+  }
+  return document;
 }
 
 IconButton* addButton(QFrame* bar, const QString& icon, QAction* action) {
@@ -92,6 +112,49 @@ class PictureBar final : public WritingBar {
   }
 
   std::unique_ptr<graphview::PictureJob> job_;
+};
+
+// What the colors of times mean, in a strip below the graph, where it covers nothing: a title, and a line with the
+// scale, where there is one.
+class CostLegend final : public QFrame {
+ public:
+  explicit CostLegend(QWidget* parent) : QFrame(parent), ramp_(new Ramp(this)) {
+    auto* lines = makeColumn(this, 2, {12, 6, 12, 6});
+    lines->addWidget(title_ = makeWords("strong", this));
+    auto* row = makeRow(nullptr, 8, {});
+    for (QWidget* part : std::initializer_list<QWidget*>{least_ = makeLabel({}, "soft", this), ramp_,
+                         most_ = makeLabel({}, "soft", this)})
+      row->addWidget(part);
+    row->addWidget(words_ = makeWords("soft", this), 1);
+    lines->addLayout(row);
+    hide();
+  }
+
+  // darkest: milliseconds of the darkest color; 0: there are no colors.
+  void show(const QString& title, const QString& words, double darkest = 0) {
+    title_->setText(title);
+    words_->setText(words);
+    least_->setText(tr("Color: %1 or less").arg(formatMilliseconds(darkest / std::pow(10, graphview::Heat::kPowers))));
+    most_->setText(tr("%1, logarithmic.").arg(formatMilliseconds(darkest)));
+    for (QWidget* scale : std::initializer_list<QWidget*>{least_, ramp_, most_}) scale->setVisible(darkest > 0);
+    QFrame::show();
+  }
+
+ private:
+  class Ramp final : public QWidget {
+   public:
+    explicit Ramp(QWidget* parent) : QWidget(parent) { setFixedSize(12 * graphview::Heat::kLevels, 12); }
+
+   protected:
+    void paintEvent(QPaintEvent*) override {
+      QPainter painter(this);
+      for (int level = 1; level <= graphview::Heat::kLevels; ++level)
+        painter.fillRect(12 * (level - 1), 0, 12, 12, graphview::heatColor(level, themeOf(this)));
+    }
+  };
+
+  QLabel *title_, *words_, *least_, *most_;
+  Ramp* ramp_;
 };
 
 // A card with a title and a line at the bottom left of what it lies over; it takes no clicks.
@@ -151,8 +214,9 @@ GraphPane::GraphPane(Session* session, QWidget* parent)
   layout->addWidget(pictures_);
   describe(view_, "graph", {}, tr("Graph of the model"));
   hint_ = describe(new HintCard(view_), "planHint", {}, tr("What goes with the edit"));
-  legend_ = describe(new HintCard(view_), "costLegend", {}, tr("What the colors of times mean"));
   layout->addWidget(view_, 1);
+  legend_ = describe(new CostLegend(this), "costLegend", {}, tr("What the colors of times mean"));
+  layout->addWidget(legend_);
   connectView();
   connectSession();
 }
@@ -204,9 +268,6 @@ void GraphPane::connectView() {
   connect(mode_, &Segmented::chosen, this, &GraphPane::showMode);
   connect(after_, &Segmented::chosen, this, [this](int index) { showAfter(index == 1); });
   connect(actions_->beforeAfter, &QAction::triggered, this, [this] { showAfter(after_->current() == 0); });
-  connect(view_, &graphview::GraphView::viewMoved, legend_, [this] {  // of another size, maybe
-    if (legend_->isVisible()) legend_->place();
-  });
   connect(view_, &graphview::GraphView::shiftConeRequested, this, &GraphPane::requestCone);
   connect(view_, &graphview::GraphView::nodeSelected, this, [this](int node) {
     if (node >= 0) {
@@ -274,7 +335,7 @@ void GraphPane::showModel() {
 void GraphPane::showAnalysis() {
   actions_->goToBlocker->setEnabled(blockedNorm() != nullptr);
   if (!session_->analysis()) return;
-  view_->updateDocument(session_->document());
+  view_->updateDocument(withNormTitles(*session_));
   view_->setNorms(session_->analysis()->norms);
 }
 
@@ -393,17 +454,16 @@ void GraphPane::showLegend(const graphview::NodeTimes* times) {
   }
   double all = 0;
   for (const auto& [node, ms] : times->ms) all += ms;
-  QStringList words{tr("Darkest: %1 or more. Without color: not timed by itself, the runtime has merged it.")
-                        .arg(formatMilliseconds(times->darkest))};
-  const auto& normShare = isAfter() ? point->b->norm_share : point->a.norm_share;
-  if (normShare) words << tr("Norms take %1 of the time.").arg(formatPercent(*normShare));
-  if (point->b)
-    words << tr("Speed-up of the fold: %1.").arg(formatSpeedup(point->speedup, point->ci_low, point->ci_high));
+  const protocol::BenchSide& side = isAfter() ? *point->b : point->a;
+  QStringList words{tr("No color: merged by the runtime, not timed by itself.")};
+  if (side.norm_share) words << tr("Norms: %1 of the time.").arg(formatPercent(*side.norm_share));
   if (point->crowded) words << tr("Other programs used the cores: treat these times with caution.");
-  legend_->show((isAfter() ? tr("After the plan: %1 in all nodes, one run on %2")
-                           : tr("Before the plan: %1 in all nodes, one run on %2"))
-                    .arg(formatMilliseconds(all), deviceName(*session_->measurements()->last())),
-                words.join(u' '));
+  // The two differ: nodes are timed one by one, a run as a whole.
+  legend_->show((isAfter() ? tr("After the plan: %1 for one run on %2; its nodes, timed one by one, sum to %3")
+                           : tr("Before the plan: %1 for one run on %2; its nodes, timed one by one, sum to %3"))
+                    .arg(formatMilliseconds(side.latency.median_ms), deviceName(*session_->measurements()->last()),
+                         formatMilliseconds(all)),
+                words.join(u' '), times->darkest);
 }
 
 void GraphPane::requestMap() {

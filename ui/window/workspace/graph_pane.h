@@ -17,6 +17,7 @@ struct NodeTimes;
 namespace normlens::ui {
 
 class GraphActions;
+class CostLegend;
 class HintCard;
 class PictureBar;
 class Segmented;
@@ -80,9 +81,9 @@ class GraphPane final : public QFrame {
   graphview::GraphView* view_;
   GraphActions* actions_;
   PictureBar* pictures_;
-  HintCard* hint_;    // over the graph: what an edit would take with it
-  HintCard* legend_;  // ... and what the colors of times mean
-  Segmented* after_;  // before, after
+  HintCard* hint_;      // over the graph: what an edit would take with it
+  CostLegend* legend_;  // below it
+  Segmented* after_;    // before, after
   Segmented* mode_;
   QFrame* crumbs_;
   QHBoxLayout* crumbLayout_;

@@ -245,7 +245,9 @@ Node Lowering::startNode(const NodeProto& node, Frame& frame, BlockId into) {
   made.op = printable(plain ? node.op_type() : node.domain() + "::" + node.op_type());
   made.name = printable(node.name());
   for (const Frame* at = &frame; at->caller != nullptr && !made.name.empty(); at = at->caller) {
-    if (at->scope != 0 && at->outer == nullptr) made.name = out_.graph.scope(at->scope).name + "/" + made.name;
+    if (at->scope == 0 || at->outer != nullptr) continue;
+    const std::string call = out_.graph.scope(at->scope).name + "/";
+    if (!made.name.starts_with(call)) made.name = call + made.name;  // some exporters write it themselves
   }
   made.scope = scopes_.scopeOf(node, frame.scope, out_.graph).value_or(frame.scope == 0 ? kNone : frame.scope);
   made.block = into;

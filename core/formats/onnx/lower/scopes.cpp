@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <span>
 #include <string_view>
 
 namespace normlens::formats::onnx {
@@ -101,7 +102,10 @@ std::optional<graph::ScopeId> ScopeReader::scopeOf(const NodeProto& node, graph:
   const auto [at, added] = byNode_.try_emplace(std::move(written), around);
   if (!added) return at->second;
   graph::ScopeId scope = around;
-  for (const ScopePart& part : scopeParts(node)) scope = child(scope, part, graph);
+  const auto parts = scopeParts(node);
+  // Some exporters begin the names inside a function with the name of its call.
+  const bool repeats = around != 0 && !parts.empty() && parts.front().name == graph.scope(around).name;
+  for (const ScopePart& part : std::span(parts).subspan(repeats ? 1 : 0)) scope = child(scope, part, graph);
   at->second = scope;
   return scope;
 }

@@ -66,7 +66,7 @@ std::string shapeText(const SizedInput& input) {
   std::string text;
   for (size_t i = 0; i < input.shape.size(); ++i) {
     text += (i == 0 ? "" : ", ");
-    if (!input.names[i].empty()) text += input.names[i] + "=";
+    if (!input.names[i].empty()) text += (input.names[i] == "?" ? "axis " + std::to_string(i) : input.names[i]) + "=";
     text += std::to_string(input.shape[i]);
   }
   return "[" + text + "]";

@@ -144,8 +144,9 @@ class InputInference {
       spec.assumed = whole ? "the number " + std::to_string(static_cast<int64_t>(spec.high)) : "any number";
       return;
     }
-    spec.assumed = std::string(graph::dtypeName(spec.dtype)) + shapeText(spec.shape) +
-                   (slot.guess.reason.empty() ? std::string(", which runs") : ", from " + slot.guess.reason);
+    spec.assumed =
+        std::string(graph::dtypeName(spec.dtype)) + shapeText(spec.shape) +
+        (slot.guess.reason.empty() ? std::string(", found by trying shapes") : ", from " + slot.guess.reason);
   }
 
   InputCandidate finish(InputCandidate specs) {

@@ -479,6 +479,21 @@ TEST(LocalFunctions, OfTheNameOfAnOperatorThatTheRuntimeHasAreNotCalled) {
   EXPECT_EQ(kindOfCall(17, "ai.onnx.ml", "Normalizer"), OpKind::Opaque);
 }
 
+// Some exporters begin the names in a function with the name of its call.
+TEST(LocalFunctions, DoNotDoubleTheNameOfTheirCall) {
+  ModelProto proto = modelFromText(R"(<ir_version: 9, opset_import: ["": 17, "own": 1]>
+    m (float[2, 8] x) => (float[2, 8] y) { y = own.Block(x) }
+    <domain: "own", opset_import: ["": 17]> Block (a) => (b) { b = Neg(a) })");
+  proto.mutable_graph()->mutable_node(0)->set_name("Block_1");
+  for (const auto& [written, name, path] : {std::tuple("Block_1/Act/Neg", "Block_1/Act/Neg", "Block_1.Act"),
+                                            {"Act/Neg", "Block_1/Act/Neg", "Block_1.Act"}}) {
+    proto.mutable_functions(0)->mutable_node(0)->set_name(written);
+    const auto model = lowerModel(sourceOf(proto), nullptr);
+    EXPECT_EQ(model.graph.nodes.back().name, name);
+    EXPECT_EQ(model.graph.scope(model.graph.nodes.back().scope).path, path);
+  }
+}
+
 TEST(LocalFunctions, OfAnyOtherNameAreCalled) {
   EXPECT_EQ(kindOfCall(17, "", "Gelu"), OpKind::Neg) << "since opset 20";
   EXPECT_EQ(kindOfCall(17, "", "Odd"), OpKind::Neg);

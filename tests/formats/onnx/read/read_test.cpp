@@ -126,6 +126,11 @@ TEST_F(ReadTest, GuessedInputsKeepTheNamesOfTheirOpenSizes) {
   const auto opened = must(open(linearNorm()));
   const auto specs = must(opened->inferInputs());
   EXPECT_EQ(specs[0].axisNames, (std::vector<std::string>{"N", ""}));
+  ModelProto unnamed = linearNorm();
+  auto* type = unnamed.mutable_graph()->mutable_input(0)->mutable_type()->mutable_tensor_type();
+  type->mutable_shape()->mutable_dim(0)->set_dim_param("?");  // as paddle2onnx writes it
+  const auto words = must(must(open(unnamed))->inferInputs())[0].assumed;
+  EXPECT_TRUE(words.starts_with("float32[axis 0=")) << words;
 }
 
 // "N" is the 1 of the shape, and "N + 1" follows.

@@ -93,7 +93,7 @@ QVector<Property> changeDetails(const ChangeRow& row, const ComparedGraphs& grap
   if (row.change.edit) {
     const protocol::EditInfo& edit = *row.change.edit;
     all.append({tr("edit"), text(edit.text)});
-    all.append({tr("needed by"), tr("%1 norms").arg(edit.frees.size())});
+    all.append({tr("needed by"), edit.frees.size() == 1 ? tr("1 norm") : tr("%1 norms").arg(edit.frees.size())});
     return all;
   }
   if (row.change.kind == Change::Kind::Weight) {
