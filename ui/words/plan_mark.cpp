@@ -154,7 +154,11 @@ PlanSummary planSummary(const std::vector<protocol::NormInfo>& norms, const std:
                       : folded > 0  ? tr("Folded %1").arg(of)
                                     : tr("Will fold %1").arg(of),
                       {}};
-  QStringList parts;
+  QStringList parts, counts;
+  const auto add = [&](const QString& part, const QString& reason = {}, bool several = false) {
+    counts << part;
+    parts << because(part, reason, several);
+  };
   long against = 0, free = 0;
   for (const protocol::NormInfo& norm : norms) {
     const auto at = static_cast<size_t>(norm.index);
@@ -162,21 +166,22 @@ PlanSummary planSummary(const std::vector<protocol::NormInfo>& norms, const std:
     against += !normlens::folds(norm.verdict) ? 1 : 0;
     free += norm.verdict == Verdict::Free ? 1 : 0;
   }
-  if (free > 0) parts << (free == folds && kept == 0 ? tr("all free") : tr("%1 free").arg(free));
-  if (const auto shared = folds - own - against - free; shared > 0) parts << tr("%1 by a shared centering").arg(shared);
-  if (against > 0) parts << tr("%1 despite the verdict").arg(against);
+  if (free > 0) add(free == folds && kept == 0 ? tr("all free") : tr("%1 free").arg(free));
+  if (const auto shared = folds - own - against - free; shared > 0) add(tr("%1 by a shared centering").arg(shared));
+  if (against > 0) add(tr("%1 despite the verdict").arg(against));
   if (own > 0) {
-    parts << because(own == 1 && centerings == 1 ? tr("1 with its own centering")
-                     : centerings == 1           ? tr("%1 with a centering").arg(own)
-                                                 : tr("%1 with %2 centerings").arg(own).arg(centerings),
-                     sharedReason(marks, [](const PlanMark& mark) { return mark.own; }), own > 1);
+    add(own == 1 && centerings == 1 ? tr("1 with its own centering")
+        : centerings == 1           ? tr("%1 with a centering").arg(own)
+                                    : tr("%1 with %2 centerings").arg(own).arg(centerings),
+        sharedReason(marks, [](const PlanMark& mark) { return mark.own; }), own > 1);
   }
-  if (notRun > 0) parts << tr("%1 not run by the proof").arg(notRun);
+  if (notRun > 0) add(tr("%1 not run by the proof").arg(notRun));
   if (kept > 0) {
-    parts << because(kept == 1 ? tr("1 stays a LayerNorm") : tr("%1 stay LayerNorms").arg(kept),
-                     sharedReason(marks, [](const PlanMark& mark) { return mark.state == PlanState::Kept; }), kept > 1);
+    add(kept == 1 ? tr("1 stays a LayerNorm") : tr("%1 stay LayerNorms").arg(kept),
+        sharedReason(marks, [](const PlanMark& mark) { return mark.state == PlanState::Kept; }), kept > 1);
   }
   summary.detail = parts.join(QStringLiteral(", "));
+  summary.counts = counts.join(QStringLiteral(", "));
   return summary;
 }
 

@@ -63,6 +63,7 @@ struct NamedWay {
 // Sums up all norms: "Folded 9 of 9", and "8 free, 1 with a centering because a copy would add 131 kB".
 struct PlanSummary {
   QString head, detail;  // detail may be empty
+  QString counts = {};   // the detail without its reasons
 };
 // marks: by NormInfo::index. centerings: the plan's.
 [[nodiscard]] PlanSummary planSummary(const std::vector<protocol::NormInfo>& norms, const std::vector<PlanMark>& marks,

@@ -1,6 +1,6 @@
 // Every scene of the window at the usual size of text, at the largest, at a scale of 150%, and at both, on a screen of
-// 1440×900 pixels, and in a window of 800×600: no text is cut, and what leads on stays in reach. The fake engine
-// serves, so that a run takes seconds.
+// 1440×900 pixels, and in windows of 1280×720 and 800×600: no text is cut, and what leads on stays in reach. The fake
+// engine serves, so that a run takes seconds.
 #include <QAbstractButton>
 #include <QAbstractItemView>
 #include <QComboBox>
@@ -257,6 +257,7 @@ class TestTextFits : public QObject {
  private Q_SLOTS:
   void clippedTextIsFound();
   void atUsualSize() { walkScenes(ui::kBaseFontPixels, QSize(1440, 900)); }
+  void onASmallLaptop() { walkScenes(ui::kBaseFontPixels, QSize(1280, 720)); }
   void inASmallWindow() { walkScenes(ui::kBaseFontPixels, QSize(800, 600)); }
   void withLargestText() { walkScenes(kLargestText, QSize(1440, 900)); }
   // The scale is set before the application is made: only when these cases are run by their names.
@@ -328,6 +329,9 @@ QStringList TestTextFits::outOfReach(const ui::MainWindow& window) {
                      .arg(button->mapTo(&window, QPoint()).x());
     }
   }
+  const auto* more = window.findChild<QWidget*>(QStringLiteral("storyMore"));
+  if (window.width() >= 1280 && ui::textScale() == 1 && more->parentWidget()->isVisible() && !more->isHidden())
+    missing << QStringLiteral("a step is hidden");
   const QWidget* inspector = window.workspace()->inspector();
   const bool beside = window.workspace()->place() <= ui::Workspace::Place::Norms &&
                       !window.workspace()->words()->isVisible() && !window.workspace()->graphOnly();

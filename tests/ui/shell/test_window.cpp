@@ -12,6 +12,7 @@
 #include <QTableView>
 #include <QToolButton>
 #include <QTreeView>
+#include <QVBoxLayout>
 #include <algorithm>
 #include <csignal>
 
@@ -92,6 +93,79 @@ class TestWindow final : public test::ModelTest {
     QVERIFY(segment.heightForWidth(2 * one + 40) < segment.heightForWidth(one));
     // The words of all would fit in two lines here.
     QCOMPARE(segment.heightForWidth(one * 7 / 4), segment.heightForWidth(one));
+  }
+
+  // As of models that users have: long names, and reasons that name nodes.
+  void theStoryShowsAllStepsAt1280() {
+    using Tone = StoryPiece::Tone;
+    const auto piece = [](const char* words, Tone tone = Tone::Plain, const char* icon = "") {
+      return StoryPiece{QString::fromUtf8(words), tone, QLatin1String(icon)};
+    };
+    const StoryPiece head = piece("Will fold 5 of 5:", Tone::Strong, "plan_would");
+    Story story;
+    story.steps[StoryModel] = {
+        QStringLiteral("Model"),
+        true,
+        {piece("ch_PP-OCRv4_rec_infer.onnx", Tone::Strong), piece("· 5 LayerNorms"), piece("· x 2×3×64×96")}};
+    story.steps[StoryModel].shorter = {{piece("ch_PP-OCRv4_rec_infer.onnx", Tone::Strong)}};
+    story.steps[StoryFoldable] = {
+        QStringLiteral("Verdict"),
+        true,
+        {piece("0 can fold free"), piece("5 with shared centering", Tone::Centering, "centering")}};
+    story.steps[StoryPlan] = {
+        QStringLiteral("Plan · Balanced, 18 edits"),
+        true,
+        {head,
+         piece(
+             "4 by a shared centering, 1 with its own centering because its input comes from p2o.Mul.177 (Mul), which "
+             "cannot be centered: it is a product of two computed values"),
+         piece("· 8 tensors centered")}};
+    story.steps[StoryPlan].brief = QStringLiteral("Plan");
+    story.steps[StoryPlan].shorter = {{head, piece("4 by a shared centering, 1 with its own centering")}, {head}};
+    story.steps[StoryProved] = {
+        QStringLiteral("Proved"),
+        true,
+        {piece("4e-16", Tone::Strong), piece("in float64,"), piece("3e-7", Tone::Strong), piece("in float32")}};
+    story.steps[StoryMeasured] = {
+        QStringLiteral("Measured"),
+        true,
+        {piece("1.06× (1.05–1.07)", Tone::Strong), piece("on CPU"), piece("· 4.244 → 4.004 ms")}};
+    story.next = NextAction::Fold;
+    story.nextText = QStringLiteral("Fold 5 LayerNorms");
+    QWidget window;
+    auto* column = new QVBoxLayout(&window);
+    column->setContentsMargins({});
+    auto* bar = new StoryBar(&window);
+    column->addWidget(bar);
+    for (const int width : {1280, 1366, 1440, 1920}) {
+      window.resize(width, 120);
+      window.show();
+      bar->setStory(story);
+      QTRY_VERIFY(window.findChild<QWidget*>(QStringLiteral("storyMore"))->isHidden());
+      for (const auto* segment : window.findChildren<StorySegment*>()) {
+        QVERIFY2(segment->isVisible(), qPrintable(segment->words()));
+        QTRY_VERIFY(segment->height() >= segment->heightForWidth(segment->width()));
+        QVERIFY(segment->toolTip().contains(segment->words()));  // all of it, where less is shown
+      }
+    }
+  }
+
+  void aGroupSaysAllOrNothingOfItsPlan() {
+    Shown shown(model_);
+    auto* list = shown.child<QTreeView>("normList");
+    auto* norms = shown.window.findChild<NormModel*>();
+    const auto head = [&](const std::vector<PlanMark>& marks, int width) {
+      norms->setPlan(marks);
+      list->window()->findChild<QWidget*>(QStringLiteral("panel"))->setFixedWidth(width);
+      list->setFixedWidth(width);
+      QTest::qWait(50);
+      return list->grab(QRect(0, 0, width, list->visualRect(list->model()->index(0, 0)).height())).toImage();
+    };
+    const std::vector<PlanMark> marks(9, PlanMark{PlanState::Planned, {}});
+    QVERIFY(head(marks, 400) != head({}, 400));
+    QCOMPARE(head(marks, 175), head({}, 175));  // no "9 wi…"
+    norms->setPlan(marks);
+    QVERIFY(list->model()->index(0, 0).data(Qt::ToolTipRole).toString().endsWith(QStringLiteral("9 will fold")));
   }
 
   void openSelectFoldExportByClicks() {

@@ -220,7 +220,7 @@ void BottomPanel::showSummary() {
   const auto& plan = session_->plan();
   if (tab() == Plan && plan) {
     QStringList parts;
-    parts << tr("%1 rewritten").arg(formatBytes(plan->bytes_centered));
+    if (plan->bytes_centered > 0) parts << tr("%1 rewritten").arg(formatBytes(plan->bytes_centered));
     if (plan->bytes_grown > 0) parts << tr("file grows by %1").arg(formatBytes(plan->bytes_grown));
     // The papers' criterion is no optimum: some of what it folds changes outputs.
     if (!plan->folded.empty() && plan->policy != Policy::Paper)

@@ -83,7 +83,9 @@ Verdict verdictOf(const QModelIndex& index) { return static_cast<Verdict>(index.
 // "transformer.h.3." quiet and "ln_2" strong. The quiet part gives way first, from its start; where the strong one is
 // long ("LayerNormalization") it leaves half of the room to what distinguishes it from the others.
 void paintName(QPainter& painter, const QRect& area, const QString& name, const Theme& theme, bool strong) {
-  const qsizetype end = 1 + qMax(name.lastIndexOf(u'.'), name.lastIndexOf(u'/'));
+  qsizetype end = 1 + qMax(name.lastIndexOf(u'.'), name.lastIndexOf(u'/'));
+  const bool number = std::all_of(name.begin() + end, name.end(), [](QChar letter) { return letter.isDigit(); });
+  if (number && end > 1) end = 1 + name.lastIndexOf(u'.', end - 2);  // "Div.28"
   const QFont quietFont = uiFont(12), strongFont = uiFont(12, strong ? QFont::DemiBold : QFont::Medium);
   const QFontMetrics quiet(quietFont), metrics(strongFont);
   const int room = qMax(area.width() / 2, area.width() - quiet.horizontalAdvance(name.left(end)));
@@ -150,14 +152,16 @@ class NormDelegate final : public QStyledItemDelegate {
     painter.drawText(row.adjusted(left, 0, 0, 0), Qt::AlignVCenter | Qt::AlignLeft, counted);
     left += QFontMetrics(countFont).horizontalAdvance(counted) + 10;
     const QString shared = index.data(NormModel::SharedRole).toString();
-    painter.drawText(row.adjusted(left, 0, 0, 0), Qt::AlignVCenter | Qt::AlignLeft, shared);
-    if (!shared.isEmpty()) left += QFontMetrics(countFont).horizontalAdvance(shared) + 10;
-    const QRect rest = row.adjusted(left, 0, -kRight - 2, 0);
-    // The rows say it one by one.
+    const QFontMetrics metrics(countFont);
+    const int right = row.right() - kRight - 2;
+    painter.drawText(row.adjusted(left, 0, 0, 0), Qt::AlignVCenter | Qt::AlignLeft,
+                     metrics.elidedText(shared, Qt::ElideLeft, right - left));
+    if (!shared.isEmpty()) left += metrics.horizontalAdvance(shared) + 10;
+    const QRect rest(left, row.top(), right - left, row.height());
+    // All of it or nothing: the rows say it one by one, and the tooltip.
     const QString plan = index.data(NormModel::PlanWordRole).toString();
-    if (shared.isEmpty() || QFontMetrics(countFont).horizontalAdvance(plan) <= rest.width())
-      painter.drawText(rest, Qt::AlignVCenter | Qt::AlignRight,
-                       QFontMetrics(countFont).elidedText(plan, Qt::ElideRight, rest.width()));
+    if (metrics.horizontalAdvance(plan) <= rest.width())
+      painter.drawText(rest, Qt::AlignVCenter | Qt::AlignRight, plan);
   }
   void paintNorm(QPainter& painter, const QStyleOptionViewItem& option, const QModelIndex& index) const {
     const Theme theme = themeOf(view_);

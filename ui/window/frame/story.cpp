@@ -20,9 +20,12 @@ using Tone = StoryPiece::Tone;
 StoryStep modelStep(const Session& session) {
   StoryStep step{tr("Model"), session.model().has_value(), {}};
   step.pieces.push_back({session.title(), Tone::Strong});
+  step.shorter = {step.pieces};
   if (session.analysis()) {
     const int norms = session.analysis()->totals.layer_norms;
-    step.pieces.push_back({norms == 1 ? tr("· 1 LayerNorm") : tr("· %1 LayerNorms").arg(norms)});
+    step.pieces.push_back({norms == 0   ? tr("· no LayerNorm")
+                           : norms == 1 ? tr("· 1 LayerNorm")
+                                        : tr("· %1 LayerNorms").arg(norms)});
     const auto& inputs = session.analysis()->inputs;
     if (inputs.size() == 1) {
       step.pieces.push_back({tr("· %1 %2").arg(text(inputs.front().name), formatShape(inputs.front().shape))});
@@ -100,16 +103,17 @@ StoryStep planStep(const Session& session) {
                        : failed                       ? QStringLiteral("plan_other")
                        : proved                       ? QStringLiteral("plan_folded")
                                                       : QStringLiteral("plan_would");
-  const bool some = !summary.detail.isEmpty();
-  step.pieces.push_back({some ? summary.head + u':' : summary.head,
-                         failed   ? Tone::Blocked
-                         : proved ? Tone::Good
-                                  : Tone::Strong,
-                         icon});
-  if (some) step.pieces.push_back({summary.detail});
-  if (const QString condition = conditionOf(session); !condition.isEmpty()) step.pieces.push_back({condition});
+  const Tone tone = failed ? Tone::Blocked : proved ? Tone::Good : Tone::Strong;
+  QVector<StoryPiece> rest;
+  if (const QString condition = conditionOf(session); !condition.isEmpty()) rest.push_back({condition});
   if (const int tensors = session.plan()->tensors_centered; tensors > 0)
-    step.pieces.push_back({tensors == 1 ? tr("· 1 tensor centered") : tr("· %1 tensors centered").arg(tensors)});
+    rest.push_back({tensors == 1 ? tr("· 1 tensor centered") : tr("· %1 tensors centered").arg(tensors)});
+  const auto with = [&](const QString& detail) {
+    if (detail.isEmpty()) return QVector<StoryPiece>{{summary.head, tone, icon}} + rest;
+    return QVector<StoryPiece>{{summary.head + u':', tone, icon}, {detail}} + rest;
+  };
+  step.pieces = with(summary.detail);
+  step.shorter = {with(summary.counts), {{summary.head, tone, icon}}};
   return step;
 }
 
@@ -175,6 +179,7 @@ StoryStep measuredStep(const Session& session) {
                          : doubtful ? tr("not reliable")
                                     : formatSpeedup(first->speedup, first->ci_low, first->ci_high),
                          doubtful || !first->noise ? Tone::Strong : Tone::Plain});
+  step.shorter = {step.pieces};
   const QString where = wrong || !first->crowded ? tr("on %1") : tr("on a busy %1");
   step.pieces.push_back({where.arg(device)});
   step.pieces.push_back({tr("· %1 → %2 ms").arg(a, formatMedian(first->b->latency.median_ms))});

@@ -43,6 +43,7 @@ StoryBar::StoryBar(QWidget* parent) : QFrame(parent) {
   }
   addOverflow();
   layout->addStretch(1);
+  layout->addSpacing(8);
   button_ = describe(new PushButton({}, PushButton::Look::Filled, this), "nextAction");
   connect(button_, &QPushButton::clicked, this, &StoryBar::nextClicked);
   layout->addWidget(button_);
@@ -61,7 +62,7 @@ void StoryBar::addConfirm() {
   layout()->addWidget(confirm_);
 }
 
-// The model gives way first, then what was measured and proved: the plan and what can be done stay.
+// First all steps say less; in a very narrow window the model gives way, then what was measured and proved.
 void StoryBar::addOverflow() {
   more_ =
       describe(new IconButton(QStringLiteral("more"), {}, tr("The steps that do not fit here."), this), "storyMore");
@@ -80,6 +81,12 @@ void StoryBar::addOverflow() {
       if (arrow != nullptr) arrow->setFixedWidth(taken ? kNarrowArrow : kArrow);
     }
   });
+  for (const int times : {1, 2}) {
+    room_->add([this, times](bool taken) { segments_[StoryPlan]->setShort(taken ? times : times - 1); });
+  }
+  for (const int index : {StoryMeasured, StoryModel}) {
+    room_->add([this, index](bool taken) { segments_[static_cast<size_t>(index)]->setShort(taken ? 1 : 0); });
+  }
   room_->add([this](bool taken) {
     confirmHidden_ = taken;
     showConfirm();

@@ -12,7 +12,7 @@ namespace {
 
 constexpr int kSide = 8, kIcon = 15, kIconGap = 4, kPieceGap = 4, kIconPieceGap = 14;
 constexpr int kHeight = 44, kCaptionTop = 4, kCaptionHeight = 16, kPiecesTop = 21, kPiecesHeight = 19, kTick = 12;
-constexpr int kLine = 16, kLongestWord = 240, kRoomyWindow = 1280;
+constexpr int kLine = 16, kLongestWord = 240, kRoomyWindow = 1280, kFewLetters = 24;
 
 QFont fontOf(StoryPiece::Tone tone) {
   const bool strong = tone != StoryPiece::Tone::Plain && tone != StoryPiece::Tone::Faint;
@@ -42,6 +42,9 @@ QColor iconColorOf(StoryPiece::Tone tone, const Theme& theme) {
 
 // Returns the gap between a piece and the one before it; one with an icon begins something new.
 int gapBefore(const StoryPiece& piece) { return piece.icon.isEmpty() ? kPieceGap : kIconPieceGap; }
+
+// A few words are not parted: "not yet", "5 with shared centering".
+bool isShort(const StoryPiece& piece) { return piece.text.size() <= kFewLetters; }
 
 int iconWidth(const StoryPiece& piece) { return piece.icon.isEmpty() ? 0 : grown(kIcon) + kIconGap; }
 
@@ -73,6 +76,16 @@ void StorySegment::setWraps(bool wraps) {
   updateGeometry();
 }
 
+void StorySegment::setShort(int times) {
+  short_ = times;
+  updateGeometry();
+  update();
+}
+
+const QVector<StoryPiece>& StorySegment::pieces() const {
+  return short_ == 0 || step_.shorter.isEmpty() ? step_.pieces : step_.shorter[qMin(short_, step_.shorter.size()) - 1];
+}
+
 void StorySegment::setBrief(bool brief) {
   brief_ = brief;
   updateGeometry();
@@ -88,11 +101,12 @@ int StorySegment::captionWidth() const {
 QVector<StorySegment::Run> StorySegment::flow(int width) const {
   QVector<Run> runs;
   int left = 0, line = 0;
-  for (const StoryPiece& piece : step_.pieces) {
+  for (const StoryPiece& piece : pieces()) {
     const QFontMetrics metrics(fontOf(piece.tone));
     // A verdict stays on one line where it fits there: two that share lines read as one.
     const int whole = iconWidth(piece) + metrics.horizontalAdvance(piece.text);
-    if (!piece.icon.isEmpty() && left > 0 && whole <= width && left + gapBefore(piece) + whole > width) {
+    if ((isShort(piece) || !piece.icon.isEmpty()) && left > 0 && whole <= width &&
+        left + gapBefore(piece) + whole > width) {
       ++line;
       left = 0;
     }
@@ -131,7 +145,7 @@ int StorySegment::heightForWidth(int width) const {
 
 // One with a long and a short caption takes the least where room is short, and leaves the rest to the others.
 QSize StorySegment::sizeHint() const {
-  return brief_ && wraps_ && !step_.brief.isEmpty() ? minimumSizeHint() : wholeSize();
+  return brief_ && wraps_ && short_ == 0 && !step_.brief.isEmpty() ? minimumSizeHint() : wholeSize();
 }
 
 QSize StorySegment::wholeSize() const {
@@ -148,8 +162,8 @@ QSize StorySegment::minimumSizeHint() const {
   if (!wraps_) return wholeSize();
   const int most = window()->width() < grown(kRoomyWindow) ? 3 : 2;
   int least = captionWidth() + 2 * kSide, widest = wholeSize().width();
-  for (const StoryPiece& piece : step_.pieces) {
-    for (const QString& word : piece.text.split(u' ', Qt::SkipEmptyParts)) {
+  for (const StoryPiece& piece : pieces()) {
+    for (const QString& word : isShort(piece) ? QStringList{piece.text} : piece.text.split(u' ', Qt::SkipEmptyParts)) {
       const int wide = iconWidth(piece) + QFontMetrics(fontOf(piece.tone)).horizontalAdvance(word);
       least = qMax(least, qMin(wide, grown(kLongestWord)) + 2 * kSide);
     }

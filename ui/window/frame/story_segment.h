@@ -18,9 +18,10 @@ struct StoryStep {
   QString caption;
   bool done = false;
   QVector<StoryPiece> pieces;
-  bool early = false;  // done, to be confirmed
-  QString why = {};    // it cannot be done; in place of the tip
-  QString brief = {};  // the caption where room is short; empty: the same
+  bool early = false;                         // done, to be confirmed
+  QString why = {};                           // it cannot be done; in place of the tip
+  QString brief = {};                         // the caption where room is short; empty: the same
+  QVector<QVector<StoryPiece>> shorter = {};  // in place of the pieces where room is short, each shorter than the last
 };
 
 class StorySegment final : public QAbstractButton {
@@ -34,6 +35,7 @@ class StorySegment final : public QAbstractButton {
   [[nodiscard]] QString words() const;  // Joins all pieces.
   void setBrief(bool brief);            // the short caption
   void setWraps(bool wraps);            // it may be narrower than its pieces in one line
+  void setShort(int times);             // shows what is that much shorter, as far as there is something
   [[nodiscard]] QSize sizeHint() const override;
   [[nodiscard]] QSize minimumSizeHint() const override;
   [[nodiscard]] int heightForWidth(int width) const override;
@@ -50,6 +52,7 @@ class StorySegment final : public QAbstractButton {
     bool first = false;  // begins the piece: with its icon
   };
   [[nodiscard]] const QString& caption() const;
+  [[nodiscard]] const QVector<StoryPiece>& pieces() const;
   [[nodiscard]] QSize wholeSize() const;  // all words in one line
   [[nodiscard]] int captionWidth() const;
   [[nodiscard]] QVector<Run> flow(int width) const;  // width: of the line
@@ -57,6 +60,7 @@ class StorySegment final : public QAbstractButton {
 
   StoryStep step_;
   bool brief_ = false, wraps_ = false;
+  int short_ = 0;
 };
 
 }  // namespace normlens::ui
