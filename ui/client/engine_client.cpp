@@ -2,6 +2,7 @@
 
 #include <QCoreApplication>
 #include <QMetaObject>
+#include <QStandardPaths>
 #include <QTimer>
 #include <QVersionNumber>
 #include <csignal>
@@ -94,7 +95,11 @@ void EngineClient::start() {
   });
   connect(process_, &QProcess::errorOccurred, this, [this, generation](QProcess::ProcessError error) {
     if (error != QProcess::FailedToStart) return;
-    const QString reason = tr("%1 could not be started: %2.").arg(name(), process_->errorString());
+    // Qt says it as the system does, "execvp: …".
+    const bool there = !QStandardPaths::findExecutable(process_->program()).isEmpty();
+    const QString reason = (there ? tr("%1 could not be started: the system does not run the program %2.")
+                                  : tr("%1 could not be started: there is no program %2."))
+                               .arg(name(), process_->program());
     // Not from inside start(): the caller has not seen the state yet.
     QTimer::singleShot(0, this, [this, generation, reason] {
       if (generation == generation_) died(reason);

@@ -478,7 +478,9 @@ std::vector<PaletteEntry> MainWindow::paletteEntries() {
     return keys.isEmpty() ? action->text().section(u'\t', 1) : keys;
   };
   for (QAction* action : actions_->searchable() + workspace_->graph()->actions()->all()) {
-    if (action == actions_->command) continue;
+    // As a policy it would be there twice.
+    const bool twice = action->actionGroup() == actions_->policyGroup && action->text() == actions_->foldAll->text();
+    if (action == actions_->command || twice) continue;
     entries.push_back({titleOf(action), keysOf(action), QStringLiteral("chevron_right"), action->isEnabled(),
                        [action] { action->trigger(); }});
   }

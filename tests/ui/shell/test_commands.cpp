@@ -89,6 +89,22 @@ class TestCommands final : public test::ModelTest {
     QCOMPARE(model.rowCount(), 0);
   }
 
+  void noTwoEntriesHaveOneText() {
+    Shown shown(model_);
+    openPalette(shown);
+    const QAbstractItemModel* rows = shown.child<QListView>("paletteList")->model();
+    QSet<QString> seen;
+    for (int row = 0; row < rows->rowCount(); ++row) {
+      QString words = rows->index(row, 0).data().toString();
+      for (const char* group : {"Policy: ", "Theme: ", "Go to: "}) {
+        if (words.startsWith(QLatin1String(group))) words.remove(0, static_cast<int>(qstrlen(group)));
+      }
+      QVERIFY2(!seen.contains(words.toLower()), qPrintable(words));
+      seen << words.toLower();
+    }
+    QVERIFY(seen.contains(QStringLiteral("fold all")) && seen.contains(QStringLiteral("weights only")));
+  }
+
   void helpLeadsToTheVersions() {
     Shown shown(model_);
     const QMenu* help = shown.window.actions()->helpMenu;

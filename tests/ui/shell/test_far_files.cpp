@@ -288,6 +288,9 @@ class TestFarFiles final : public QObject {
     Q_EMIT files->itemActivated(row("models/"));
     QTRY_VERIFY(row("gpt2.pt") != nullptr);
     QCOMPARE(files->count(), 1);
+    const QString figures = QStringLiteral("5 B · ") + formatDate(QDate::currentDate());
+    QCOMPARE(row("gpt2.pt")->data(Qt::UserRole).toString(), figures);
+    QCOMPARE(files->itemDelegate()->metaObject()->className(), "normlens::ui::RowDelegate");  // which draws them
     QTest::mouseClick(files->viewport(), Qt::LeftButton, {}, files->visualItemRect(row("gpt2.pt")).center());
     QTest::mouseClick(dialog->findChild<QAbstractButton*>(QStringLiteral("farUse")), Qt::LeftButton);
     QVERIFY(far.planned());

@@ -70,10 +70,7 @@ QString ranWith(const std::string& source) {
   QStringList runs = text(source).split(QStringLiteral("; "));
   for (QString& run : runs) {
     const QDate day = QDate::fromString(run.section(QStringLiteral(", "), -1), Qt::ISODate);
-    if (day.isValid())
-      run =
-          ExportSheet::tr("%1 on %2")
-              .arg(run.section(QStringLiteral(", "), 0, -2), QLocale::c().toString(day, QStringLiteral("MMM d, yyyy")));
+    if (day.isValid()) run = ExportSheet::tr("%1 on %2").arg(run.section(QStringLiteral(", "), 0, -2), formatDate(day));
   }
   return runs.join(QStringLiteral("; "));
 }
@@ -300,7 +297,7 @@ void ExportSheet::fillList() {
   addPlace({Kind::Streams, {}}, tr("Narrow streams"), tr("a channel less in each residual stream"));
   addHead(tr("By Python"));
   addPlace({Kind::Module, {}}, tr("A module in memory"), tr("normlens.fold, no file"));
-  addPlace({Kind::Folder, {}}, tr("Hugging Face folder"), tr("normlens fold FOLDER"));
+  addPlace({Kind::Folder, {}}, tr("Hugging Face folder"), tr("a checkpoint, by a command"));
   addHead(tr("Share it"));
   addPlace({Kind::Report, {}}, tr("Report"), tr("one page, with pictures"));
   list_->addStretch(1);
@@ -483,13 +480,11 @@ QString ExportSheet::whatLoads() const {
   QStringList lines;
   for (qsizetype norm = 1; !rows.isEmpty() && !cell(0, norm).isEmpty(); ++norm) {
     const auto target = std::ranges::find(targets_, cell(0, norm).toStdString(), &protocol::TargetInfo::norm);
+    if (target == targets_.end()) continue;  // the command line alone writes it
     QStringList equal, refused;
     for (qsizetype row = 2; row < rows.size(); ++row)
       (cell(row, norm + 1) == QLatin1String("equal") ? equal : refused) << cell(row, 1);
-    lines << tr("%1: equal in %2")
-                 .arg(target == targets_.end() ? QStringLiteral("--norm %1").arg(cell(0, norm))
-                                               : text(target->operators),
-                      equal.join(QStringLiteral(", ")));
+    lines << tr("%1: equal in %2").arg(text(target->operators), equal.join(QStringLiteral(", ")));
     if (!refused.isEmpty()) lines.last() += tr("; does not load in %1").arg(refused.join(QStringLiteral(", ")));
   }
   lines.removeDuplicates();  // two norms of the same operators
@@ -499,9 +494,12 @@ QString ExportSheet::whatLoads() const {
 // Exact where this very file was written, else by what the plan adds.
 QString ExportSheet::sizeOf(const protocol::PlanInfo& plan) const {
   const auto& done = session_->exported();
-  if (done && text(done->path) == file_->text() && own_.value(file_->text()).target == place().target.name)
-    return formatBytes(done->bytes);
-  return tr("about %1").arg(formatBytes(session_->model()->file_bytes + plan.bytes_grown));
+  const bool written =
+      done && text(done->path) == file_->text() && own_.value(file_->text()).target == place().target.name;
+  const int64_t before = session_->model()->file_bytes, size = written ? done->bytes : before + plan.bytes_grown;
+  const QString words = (written ? tr("%1") : tr("about %1")).arg(formatBytes(size));
+  const QString change = (size < before ? u'−' : u'+') + formatBytes(std::abs(size - before));
+  return size == before ? words : tr("%1 (%2)").arg(words, change);
 }
 
 void ExportSheet::showFacts(const protocol::FoldResult* fold) {
@@ -514,10 +512,7 @@ void ExportSheet::showFacts(const protocol::FoldResult* fold) {
       {tr("tensors centered"), tr("%1 · %2").arg(plan->tensors_centered).arg(formatBytes(plan->bytes_centered)), {}},
       {tr("shifts moved into biases"), QString::number(plan->shifts_absorbed), {}},
       {tr("centerings at run time"), QString::number(plan->centerings), {}},
-      {tr("file size"),
-       plan->bytes_grown == 0 ? tr("%1, as before").arg(sizeOf(*plan))
-                              : tr("%1, %2 more").arg(sizeOf(*plan), formatBytes(plan->bytes_grown)),
-       tr("Exact once the file is written.")}};
+      {tr("file size"), sizeOf(*plan), tr("Exact once the file is written.")}};
   facts_->setProperties(rows);
 }
 

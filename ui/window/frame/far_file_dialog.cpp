@@ -1,5 +1,6 @@
 #include "ui/window/frame/far_file_dialog.h"
 
+#include <QDateTime>
 #include <QDialog>
 #include <QDir>
 #include <QFileInfo>
@@ -11,6 +12,7 @@
 
 #include "ui/client/placed_file.h"
 #include "ui/client/question.h"
+#include "ui/widgets/delegates/row_delegate.h"
 #include "ui/words/format.h"
 
 namespace normlens::ui {
@@ -18,6 +20,8 @@ namespace normlens::ui {
 namespace methods = protocol::methods;
 
 namespace {
+
+constexpr int kFigures = Qt::UserRole;  // of a file: its size and its day
 
 class FarFileDialog final : public QDialog {
  public:
@@ -65,6 +69,11 @@ FarFileDialog::FarFileDialog(EngineClient* engine, const FileQuestion& question,
   column->addWidget(files_, 1);
   column->addWidget(note_);
   column->addLayout(foot_);
+  files_->setItemDelegate(new RowDelegate(
+      [](const QModelIndex& at) {
+        return RowLook{{}, at.data().toString(), at.data(kFigures).toString()};
+      },
+      24, files_));
   foot_->addStretch(1);
   QPushButton* cancel = addButton(foot_, "secondary", tr("Cancel"), "farCancel", {});
   QPushButton* done = addButton(foot_, "secondary", saves_ ? tr("Save") : tr("Open"), "farUse", {});
@@ -103,18 +112,19 @@ void FarFileDialog::list(const QString& path) {
 void FarFileDialog::fill(const protocol::FolderList& folder) {
   const QString name = saves_ ? QFileInfo(path_->text()).fileName() : QString();
   folder_ = text(folder.path);
-  QStringList folders, names;
-  for (const protocol::FolderEntry& entry : folder.entries) {
-    if (entry.folder) {
-      folders << text(entry.name) + u'/';
-    } else if (QDir::match(patterns_, text(entry.name))) {
-      names << text(entry.name);
-    }
-  }
-  folders.sort(Qt::CaseInsensitive);
-  names.sort(Qt::CaseInsensitive);
+  std::vector<protocol::FolderEntry> entries = folder.entries;
+  std::erase_if(entries,
+                [this](const auto& entry) { return !entry.folder && !QDir::match(patterns_, text(entry.name)); });
+  std::ranges::sort(entries, {},
+                    [](const auto& entry) { return std::pair(!entry.folder, text(entry.name).toLower()); });
   files_->clear();
-  files_->addItems(folders + names);
+  for (const protocol::FolderEntry& entry : entries) {
+    auto* item = new QListWidgetItem(text(entry.name) + (entry.folder ? QStringLiteral("/") : QString()), files_);
+    if (entry.folder) continue;
+    const QDate day = QDateTime::fromMSecsSinceEpoch(entry.modified / 1'000'000).date();
+    item->setData(kFigures, tr("%1 · %2").arg(formatBytes(entry.bytes), formatDate(day)));
+    item->setData(Qt::AccessibleTextRole, tr("%1, %2").arg(item->text(), item->data(kFigures).toString()));
+  }
   path_->setText(name.isEmpty() ? folder_ : QDir(folder_).filePath(name));
   note_->setText(folder.more ? tr("There are more files: type the name of one that is not listed.") : QString());
 }
