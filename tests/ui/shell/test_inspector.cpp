@@ -61,7 +61,7 @@ class TestInspector final : public test::ModelTest {
     const QString text = QGuiApplication::clipboard()->text();
     QVERIFY(text.startsWith(QStringLiteral("wte.weight  211×64\n  type: float32\n  range: -0.413 … 0.391\n")));
     QVERIFY(text.contains(QStringLiteral("after the plan")));
-    QVERIFY(text.contains(QStringLiteral("largest mean: 1.2e-09")));
+    QVERIFY(text.contains(QStringLiteral("largest mean: 1.2e-9")));
   }
 
   // Its norms are none of the next model's.
