@@ -255,7 +255,7 @@ class Builder {
     const bool byWeight = std::any_of(claim.needs.begin(), claim.needs.end(),
                                       [&](const Need& need) { return isWeight(analysis_.claims[need.claim].value); });
     NodeClass is = ops::opRow(node.kind).vertexClass;
-    if (is == NodeClass::Residual && byWeight) is = NodeClass::Scalar;  // adding a bias is no residual sum
+    if (is == NodeClass::Residual && byWeight) is = NodeClass::Bias;  // no residual sum
     vertex(value.producer, is, byWeight ? "its constants are centered" : "passes zero-mean values on");
   }
 

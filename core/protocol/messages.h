@@ -67,7 +67,7 @@ struct GraphDocument {
 };
 NORMLENS_FIELDS(GraphDocument, nodes, values, scopes)
 
-inline constexpr int kProtocolVersion = 5;  // grows with every change that an older other end would misread
+inline constexpr int kProtocolVersion = 6;  // grows with every change that an older other end would misread
 
 NORMLENS_FIELDS(Hint, words, key)
 

@@ -157,7 +157,7 @@ TEST(GraphDocument, rolesStreamsAndEnds) {
   const auto document = graphDocument(graph, analysis::findNorms(graph));
   std::string roles;
   for (const auto& node : document.nodes) roles += letterOf(node.role);
-  EXPECT_EQ(roles, "NLSRIG");
+  EXPECT_EQ(roles, "NLBRIG");
   EXPECT_EQ(document.nodes[0].label, "layer_norm");
   EXPECT_EQ(document.nodes[0].norm, 0);
   std::vector<std::string> streams;

@@ -142,7 +142,7 @@ class Rules {
       norms.insert(h_.document->nodes[static_cast<size_t>(op.node)].norm);
       if (op.role == 'O') opaque.push_back(child);
       if (op.role == 'R' && inputs_[static_cast<size_t>(child)] > 1) sums = true;
-      if (op.role != 'O' && op.role != 'S' && op.role != 'R') heavy.push_back(child);
+      if (op.role != 'O' && op.role != 'S' && op.role != 'R' && op.role != 'B') heavy.push_back(child);
     }
     int main = kNone;
     if (norms.size() == 1 && *norms.begin() >= 0) {

@@ -36,6 +36,7 @@ QPainterPath shapeOf(QChar letter, const QRectF& area) {
   QPainterPath path;
   switch (letter.toLatin1()) {
     case 'L':
+    case 'B':
       path.addRoundedRect(square, 1.5, 1.5);
       break;
     case 'S':
@@ -71,7 +72,8 @@ QPainterPath shapeOf(QChar letter, const QRectF& area) {
 
 // White on the dark classes, near-black on the light ones.
 QColor inkOn(QChar letter) {
-  return letter == u'L' || letter == u'R' || letter == u'O' || letter == u'M' ? QColor(Qt::white) : QColor(0x1B1F24);
+  return letter == u'L' || letter == u'B' || letter == u'R' || letter == u'O' || letter == u'M' ? QColor(Qt::white)
+                                                                                                : QColor(0x1B1F24);
 }
 
 struct ClassWords {
@@ -84,6 +86,10 @@ constexpr ClassWords kClasses[] = {
     {u'L', QT_TRANSLATE_NOOP("ClassMark", "Linear"),
      QT_TRANSLATE_NOOP(
          "ClassMark", "Linear layer: its weight can be centered once, in the file, so that its output has zero mean.")},
+    {u'B', QT_TRANSLATE_NOOP("ClassMark", "Bias"),
+     QT_TRANSLATE_NOOP("ClassMark",
+                       "Bias: adds a constant, as the last step of a linear layer does. Zero-mean if what it is added "
+                       "to is, once the constant is centered in the file.")},
     {u'S', QT_TRANSLATE_NOOP("ClassMark", "Scaling"),
      QT_TRANSLATE_NOOP(
          "ClassMark",

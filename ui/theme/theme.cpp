@@ -172,9 +172,9 @@ Theme darkTheme() {
 
 QColor Theme::classColor(QChar letter) const {
   constexpr std::pair<char16_t, QColor ClassColors::*> kColors[] = {
-      {u'L', &ClassColors::linear},   {u'S', &ClassColors::scalar}, {u'R', &ClassColors::residual},
-      {u'Z', &ClassColors::zeroMean}, {u'O', &ClassColors::opaque}, {u'A', &ClassColors::centering},
-      {u'N', &ClassColors::chosen},   {u'M', &ClassColors::rmsNorm}};
+      {u'L', &ClassColors::linear},   {u'S', &ClassColors::scalar},  {u'R', &ClassColors::residual},
+      {u'Z', &ClassColors::zeroMean}, {u'O', &ClassColors::opaque},  {u'A', &ClassColors::centering},
+      {u'N', &ClassColors::chosen},   {u'M', &ClassColors::rmsNorm}, {u'B', &ClassColors::linear}};
   for (const auto& [each, color] : kColors) {
     if (letter == each) return classes.*color;
   }

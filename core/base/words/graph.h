@@ -21,8 +21,9 @@ enum class NodeClass : uint8_t {
   Output,
   Helper,     // hidden by default
   Centering,  // a run-time centering behind the node
+  Bias,       // adds a tensor of the file
 };
-NORMLENS_NAMES(NodeClass, "L", "S", "R", "Z", "O", "N", "M", "I", "G", "H", "A")
+NORMLENS_NAMES(NodeClass, "L", "S", "R", "Z", "O", "N", "M", "I", "G", "H", "A", "B")
 [[nodiscard]] constexpr char letterOf(NodeClass of) { return namesOf(of).at(static_cast<size_t>(of)).front(); }
 
 // NormType is what the file calls a norm that takes a mean.

@@ -60,6 +60,14 @@ bool isResidualSum(const Graph& graph, const Node& node) {
   });
 }
 
+// "x W + b" where the file has the addition as a node of its own; an epsilon is a single number.
+bool addsBias(const Graph& graph, const Node& node) {
+  return node.kind == OpKind::Add && std::ranges::any_of(node.operands, [&](ValueId id) {
+           const auto constant = id == kNoValue ? kNone : graph.value(id).constant;
+           return constant != kNone && graph::elementCount(graph.constant(constant).view.shape) > 1;
+         });
+}
+
 // A value that is added back later and read by something else meanwhile, and the sums it runs through.
 std::vector<bool> residualStreams(const Graph& graph) {
   std::vector<bool> stream(graph.values.size(), false);
@@ -81,7 +89,8 @@ NodeClass roleOf(const Graph& graph, const Node& node) {
   if (node.kind == OpKind::RmsNorm) return NodeClass::RmsNorm;
   if (node.kind == OpKind::Reduce && !ops::isLinearReduce(node)) return NodeClass::Opaque;
   const NodeClass role = ops::opRow(node.kind).vertexClass;
-  return role == NodeClass::Residual && !isResidualSum(graph, node) ? NodeClass::Scalar : role;
+  if (role != NodeClass::Residual || isResidualSum(graph, node)) return role;
+  return addsBias(graph, node) ? NodeClass::Bias : NodeClass::Scalar;
 }
 
 // An If stands behind its branches, whose results it passes on.

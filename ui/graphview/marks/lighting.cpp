@@ -138,7 +138,7 @@ void Lighting::lightEdges(const Scene& scene, const protocol::ZeroMeanGraph& gra
       return LitEdge::Dark;
     if (stream) return LitEdge::Stream;
     if (to->second == 'N') return LitEdge::IntoNorm;
-    return from->second == 'L' || from->second == 'S' ? LitEdge::Linear : LitEdge::Other;
+    return QByteArrayView("LSB").contains(from->second) ? LitEdge::Linear : LitEdge::Other;
   };
   for (size_t i = 0; i < edges_.size(); ++i) {
     for (const layout::DataEdge& data : scene.dataOf(static_cast<int>(i))) {

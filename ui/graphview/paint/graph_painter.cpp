@@ -184,7 +184,7 @@ void GraphPainter::paintChips(const Frame& f, const BoxLight& light, const QPoin
   const double zoom = f.camera.zoom, size = 13 * zoom;
   const int pixels = f.pixels(11);
   QPointF at = leftMiddle;
-  for (const char letter : {'N', 'L', 'R', 'Z', 'A', 'O', 'S'}) {
+  for (const char letter : {'N', 'L', 'B', 'R', 'Z', 'A', 'O', 'S'}) {
     const auto found = light.inside.find(letter);
     if (found == light.inside.end()) continue;
     if (at.x() + 2 * size > right) {  // what opens the group stands there

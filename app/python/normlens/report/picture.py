@@ -11,6 +11,7 @@ CLASSES = {
     "N": ("#ffe08a", "the norm"),
     "L": ("#cfe8d0", "its weights are centered"),
     "S": ("#dfe6f5", "keeps a zero mean"),
+    "B": ("#cfe8d0", "adds a constant, which is centered"),
     "R": ("#dfe6f5", "sum of zero-mean values"),
     "Z": ("#e9f5e9", "zero-mean as it is"),
     "O": ("#f6cfc9", "nothing is known of its mean"),
