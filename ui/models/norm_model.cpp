@@ -115,8 +115,8 @@ QVariant NormModel::data(const QModelIndex& index, int role) const {
   return rowData(static_cast<Verdict>(groupOf(index)), groups_[groupOf(index)][static_cast<size_t>(index.row())], role);
 }
 
-// "7 folded, 1 stays"; where all are alike the one count.
-QString NormModel::groupPlan(const std::vector<Row>& rows) {
+// "7 folded, 1 stays"; where all are alike the one count. What folds against its verdict has a centering.
+QString NormModel::groupPlan(Verdict verdict, const std::vector<Row>& rows) {
   const auto count = [&](auto of) { return std::count_if(rows.begin(), rows.end(), of); };
   const auto folded = count([](const Row& row) { return row.mark.folded(); });
   const auto other = count([](const Row& row) { return row.mark.state == PlanState::OtherOutputs; });
@@ -125,9 +125,12 @@ QString NormModel::groupPlan(const std::vector<Row>& rows) {
   const auto folds = count([](const Row& row) { return row.mark.folds(); }) - folded - other - fall;
   const auto kept = count([](const Row& row) { return row.mark.state == PlanState::Kept; });
   QStringList parts;
-  if (folded > notRun) parts << tr("%1 folded").arg(folded - notRun);
+  const bool against = verdict == Verdict::Blocked && std::ranges::all_of(rows, [](const Row& row) {
+                         return row.mark.centerings > 0 || !row.mark.folds();
+                       });
+  if (folded > notRun) parts << (against ? tr("%1 folded with a centering") : tr("%1 folded")).arg(folded - notRun);
   if (notRun > 0) parts << tr("%1 folded, not run").arg(notRun);
-  if (folds > 0) parts << tr("%1 will fold").arg(folds);
+  if (folds > 0) parts << (against ? tr("%1 will fold with a centering") : tr("%1 will fold")).arg(folds);
   if (other > 0) parts << tr("%1 with different outputs").arg(other);
   if (fall > 0) parts << tr("%1 would stay").arg(fall);
   if (kept > 0) parts << (kept == 1 ? tr("1 stays") : tr("%1 stay").arg(kept));
@@ -164,7 +167,7 @@ QVariant NormModel::groupData(Verdict verdict, int role) const {
     case SharedRole:
       return shared_[static_cast<size_t>(verdict)];
     case PlanWordRole:
-      return groupPlan(groups_[static_cast<size_t>(verdict)]);
+      return groupPlan(verdict, groups_[static_cast<size_t>(verdict)]);
     case SortRole:
       return static_cast<int>(verdict);
     default:

@@ -59,7 +59,7 @@ class NormModel final : public QAbstractItemModel {
   [[nodiscard]] QVariant groupData(Verdict verdict, int role) const;
   [[nodiscard]] static QVariant rowData(Verdict verdict, const Row& row, int role);
 
-  [[nodiscard]] static QString groupPlan(const std::vector<Row>& rows);
+  [[nodiscard]] static QString groupPlan(Verdict verdict, const std::vector<Row>& rows);
   [[nodiscard]] static QString reasonOf(const Row& row);
 
   std::array<std::vector<Row>, kVerdicts> groups_;

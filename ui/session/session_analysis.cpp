@@ -125,7 +125,8 @@ QString Session::runObstacle() const {
 
 PlanMark Session::planMark(int index) const {
   const protocol::NormState* state = normState(index);
-  return state == nullptr ? PlanMark() : ui::planMark(*state, fold_ ? &*fold_ : nullptr, firstOther(), notRun());
+  return state == nullptr ? PlanMark()
+                          : ui::planMark(*plan(), *state, fold_ ? &*fold_ : nullptr, firstOther(), notRun());
 }
 
 std::vector<PlanMark> Session::planMarks() const {
@@ -136,7 +137,7 @@ std::vector<PlanMark> Session::planMarks() const {
   for (const protocol::NormState& state : plan()->norms) {
     const auto at = static_cast<size_t>(std::max(state.norm, 0));
     if (marks.size() <= at) marks.resize(at + 1);
-    marks[at] = ui::planMark(state, fold_ ? &*fold_ : nullptr, other, unseen);
+    marks[at] = ui::planMark(*plan(), state, fold_ ? &*fold_ : nullptr, other, unseen);
   }
   if (preview_->fall()) {
     for (const int norm : preview_->fall()->norms) marks[static_cast<size_t>(norm)] = {PlanState::WouldFall, {}};

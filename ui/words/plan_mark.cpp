@@ -30,9 +30,8 @@ constexpr std::array<StateWords, kPlanStates> kWords = {{
      QT_TRANSLATE_NOOP("PlanMark", "It is now an RMSNorm, and the proof shows that no output changed.")},
     {"plan_centered", QT_TRANSLATE_NOOP("PlanMark", "folded, centering"),
      QT_TRANSLATE_NOOP("PlanMark", "Folded, with centering"),
-     QT_TRANSLATE_NOOP(
-         "PlanMark",
-         "It is now an RMSNorm after its own run-time centering, and the proof shows that no output changed.")},
+     QT_TRANSLATE_NOOP("PlanMark",
+                       "It is now an RMSNorm after a run-time centering, and the proof shows that no output changed.")},
     {"plan_kept", QT_TRANSLATE_NOOP("PlanMark", "stays a LayerNorm"),
      QT_TRANSLATE_NOOP("PlanMark", "Stays a LayerNorm"), QT_TRANSLATE_NOOP("PlanMark", "The plan does not change it.")},
     {"plan_other", QT_TRANSLATE_NOOP("PlanMark", "outputs differ"), QT_TRANSLATE_NOOP("PlanMark", "Outputs differ"),
@@ -104,20 +103,24 @@ QString because(const QString& what, QString reason, bool several) {
 
 }  // namespace
 
-PlanMark planMark(const protocol::NormState& state, const protocol::FoldResult* result, int firstOther,
-                  const std::vector<int>& notRun) {
+PlanMark planMark(const protocol::PlanInfo& plan, const protocol::NormState& state, const protocol::FoldResult* result,
+                  int firstOther, const std::vector<int>& notRun) {
   PlanMark mark{PlanState::Kept, text(state.because)};
   if (state.state == NormOutcome::Kept) return mark;
   mark.centerings = static_cast<int>(state.centerings.size());
   const std::optional<bool> exact = result != nullptr && result->verify ? result->verify->exact : std::nullopt;
-  const bool own = mark.own = state.state == NormOutcome::FoldedWithCentering && state.counted;
+  const bool centers = state.state == NormOutcome::FoldedWithCentering && state.counted;
+  mark.own = centers && std::ranges::all_of(state.centerings, [&](int edit) {
+               const auto at = static_cast<size_t>(edit);
+               return at < plan.edits.size() && plan.edits[at].frees.size() == 1;
+             });
   if (exact == false && state.norm >= firstOther) {
     mark.state = PlanState::OtherOutputs;
   } else if (exact == true && result->ok) {
     const bool ran = std::ranges::find(notRun, state.norm) == notRun.end();
-    mark.state = !ran ? PlanState::NotRun : own ? PlanState::FoldedCentered : PlanState::Folded;
+    mark.state = !ran ? PlanState::NotRun : centers ? PlanState::FoldedCentered : PlanState::Folded;
   } else {
-    mark.state = own ? PlanState::PlannedCentered : PlanState::Planned;
+    mark.state = centers ? PlanState::PlannedCentered : PlanState::Planned;
   }
   return mark;
 }
@@ -167,12 +170,21 @@ PlanSummary planSummary(const std::vector<protocol::NormInfo>& norms, const std:
     free += norm.verdict == Verdict::Free ? 1 : 0;
   }
   if (free > 0) add(free == folds && kept == 0 ? tr("all free") : tr("%1 free").arg(free));
-  if (const auto shared = folds - own - against - free; shared > 0) add(tr("%1 by a shared centering").arg(shared));
+  const auto isShared = [](const PlanMark& mark) { return mark.centerings > 0 && !mark.own; };
+  int ofOwn = 0;
+  for (const PlanMark& mark : marks) ofOwn += mark.own ? mark.centerings : 0;
+  if (const auto shared = count(isShared); shared > 0) {
+    const int centers = centerings - ofOwn;
+    add(centers == 1 ? tr("%1 with a shared centering").arg(shared)
+                     : tr("%1 with %2 shared centerings").arg(shared).arg(centers),
+        sharedReason(marks, [&](const PlanMark& mark) { return isShared(mark) && !mark.because.isEmpty(); }),
+        shared > 1);
+  }
   if (against > 0) add(tr("%1 despite the verdict").arg(against));
   if (own > 0) {
-    add(own == 1 && centerings == 1 ? tr("1 with its own centering")
-        : centerings == 1           ? tr("%1 with a centering").arg(own)
-                                    : tr("%1 with %2 centerings").arg(own).arg(centerings),
+    add(ofOwn > own ? tr("%1 with %2 centerings").arg(own).arg(ofOwn)
+        : own == 1  ? tr("1 with its own centering")
+                    : tr("%1 with their own centerings").arg(own),
         sharedReason(marks, [](const PlanMark& mark) { return mark.own; }), own > 1);
   }
   if (notRun > 0) add(tr("%1 not run by the proof").arg(notRun));

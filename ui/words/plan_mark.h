@@ -26,7 +26,7 @@ enum class PlanState : uint8_t {
 struct PlanMark {
   PlanState state = PlanState::Unknown;
   QString because;     // "a copy of wte.weight would add 131 kB"; empty: nothing to explain
-  bool own = false;    // it is folded with a centering that counts as its own
+  bool own = false;    // it is folded with centerings that no other norm rests on
   int centerings = 0;  // at run time, its own or another's, that its fold rests on
 
   [[nodiscard]] bool folds() const { return state != PlanState::Unknown && state != PlanState::Kept; }
@@ -36,9 +36,10 @@ struct PlanMark {
   bool operator==(const PlanMark&) const = default;
 };
 
-// result: what came of the plan; nullptr: it was not folded. firstOther: the first norm of which the proof saw that it
-// gives other outputs; -1: none. notRun: those that the proof did not run.
-[[nodiscard]] PlanMark planMark(const protocol::NormState& state, const protocol::FoldResult* result, int firstOther,
+// state: one of the plan's. result: what came of the plan; nullptr: it was not folded. firstOther: the first norm of
+// which the proof saw that it gives other outputs; -1: none. notRun: those that the proof did not run.
+[[nodiscard]] PlanMark planMark(const protocol::PlanInfo& plan, const protocol::NormState& state,
+                                const protocol::FoldResult* result, int firstOther,
                                 const std::vector<int>& notRun = {});
 
 // Name of an icon. early: no run has confirmed it.

@@ -144,11 +144,18 @@ class TestModels final : public QObject {
     // Free by its verdict, and yet the plan centers before it.
     const PlanMark resting{PlanState::Folded, {}, false, 1}, alone{PlanState::FoldedCentered, {}, true, 1};
     QCOMPARE(planSummary(norms, {resting, resting, kept}, 1).detail,
-             QStringLiteral("2 by a shared centering, 1 stays a LayerNorm"));
-    QCOMPARE(planSummary(norms, {alone, resting, kept}, 1).detail,
-             QStringLiteral("1 by a shared centering, 1 with its own centering, 1 stays a LayerNorm"));
-    QCOMPARE(planSummary(norms, {alone, kept, kept}, 3).detail,
+             QStringLiteral("2 with a shared centering, 1 stays a LayerNorm"));
+    QCOMPARE(planSummary(norms, {resting, alone, resting}, 2).detail,
+             QStringLiteral("2 with a shared centering, 1 with its own centering"));
+    QCOMPARE(planSummary(norms, {alone, alone, kept}, 2).detail,
+             QStringLiteral("2 with their own centerings, 1 stays a LayerNorm"));
+    const PlanMark thrice{PlanState::FoldedCentered, {}, true, 3};
+    QCOMPARE(planSummary(norms, {thrice, kept, kept}, 3).detail,
              QStringLiteral("1 with 3 centerings, 2 stay LayerNorms"));
+    // The first to read a shared centering says why it is there, and is counted with the others.
+    const PlanMark leading{PlanState::FoldedCentered, QStringLiteral("its input comes from a"), false, 1};
+    QCOMPARE(planSummary(norms, {leading, resting, resting}, 1).detail,
+             QStringLiteral("3 with a shared centering because their input comes from a"));
     const PlanMark unseen{PlanState::NotRun, {}};
     QCOMPARE(planSummary(norms, {free, unseen, kept}, 1).head, QStringLiteral("Folded 2 of 3"));
     QCOMPARE(planSummary(norms, {free, unseen, kept}, 1).detail,
@@ -158,6 +165,9 @@ class TestModels final : public QObject {
     model.setPlan({free, unseen, kept});
     const QModelIndex first = model.index(0, 0);
     QCOMPARE(first.data(NormModel::PlanWordRole).toString(), QStringLiteral("1 folded, 1 folded, not run"));
+    model.setPlan({free, free, {PlanState::PlannedCentered, {}, true, 1}});
+    QCOMPARE(model.index(2, 0).data(NormModel::PlanWordRole).toString(),
+             QStringLiteral("1 will fold with a centering"));
     QCOMPARE(planSummary(norms, {kept, kept, kept}, 1).head, QStringLiteral("Folds 0 of 3"));
     // Why others stay is no reason for outputs that differ.
     const PlanSummary differ = planSummary(norms, {other, other, {PlanState::Kept, why}}, 1);
@@ -173,23 +183,32 @@ class TestModels final : public QObject {
     state.norm = 1;
     state.state = NormOutcome::FoldedWithCentering;
     state.counted = true;
-    QCOMPARE(planMark(state, nullptr, -1).state, PlanState::PlannedCentered);
+    state.centerings = {0};
+    protocol::PlanInfo plan;
+    plan.edits.resize(1);
+    plan.edits[0].frees.add(1);
+    QCOMPARE(planMark(plan, state, nullptr, -1).state, PlanState::PlannedCentered);
     protocol::FoldResult result;
     result.ok = true;
     result.verify.emplace();
-    QCOMPARE(planMark(state, &result, -1).state, PlanState::PlannedCentered);  // not decided
+    QCOMPARE(planMark(plan, state, &result, -1).state, PlanState::PlannedCentered);  // not decided
     result.verify->exact = true;
-    QCOMPARE(planMark(state, &result, -1).state, PlanState::FoldedCentered);
+    QCOMPARE(planMark(plan, state, &result, -1).state, PlanState::FoldedCentered);
+    QVERIFY(planMark(plan, state, &result, -1).own);
+    plan.edits[0].frees.add(2);  // another norm rests on it, too
+    QVERIFY(!planMark(plan, state, &result, -1).own);
+    state.centerings = {7};  // which the plan does not have
+    QVERIFY(!planMark(plan, state, &result, -1).own);
     state.counted = false;  // the centering counts as another's
-    QCOMPARE(planMark(state, &result, -1).state, PlanState::Folded);
-    const PlanMark unseen = planMark(state, &result, -1, {1});
+    QCOMPARE(planMark(plan, state, &result, -1).state, PlanState::Folded);
+    const PlanMark unseen = planMark(plan, state, &result, -1, {1});
     QVERIFY(unseen.state == PlanState::NotRun && unseen.folded());
     QCOMPARE(planIcon(unseen.state), planIcon(PlanState::Planned));  // dashed
     QVERIFY(!planBadge(unseen.state).contains(QStringLiteral("proved")));
-    QCOMPARE(planMark(state, &result, -1, {0}).state, PlanState::Folded);
+    QCOMPARE(planMark(plan, state, &result, -1, {0}).state, PlanState::Folded);
     result.verify->exact = false;
-    QCOMPARE(planMark(state, &result, 1).state, PlanState::OtherOutputs);
-    QCOMPARE(planMark(state, &result, 2).state, PlanState::Planned);  // the first to differ comes later
+    QCOMPARE(planMark(plan, state, &result, 1).state, PlanState::OtherOutputs);
+    QCOMPARE(planMark(plan, state, &result, 2).state, PlanState::Planned);  // the first to differ comes later
   }
 
   // The words name the types, what decides the limit, and both errors where the fold is off by more than rounding.

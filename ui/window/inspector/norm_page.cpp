@@ -104,12 +104,11 @@ void PlanCard::showNorm(int norm) {
   const PlanMark mark = session_->planMark(norm);
   // Folded all the same, it is not stopped by its verdict.
   const bool despite = mark.folded() && !folds(verdict);
-  verdict_->set(
-      despite ? Tone::Centering : kVerdictTones[static_cast<size_t>(verdict)],
-      despite ? planIcon(mark.state) : verdictIcon(verdict, early),
-      despite ? mark.own || mark.centerings > 0 ? tr("Only with its own centering") : tr("Only with a carried mean")
-      : early ? tr("%1, to be confirmed by a run").arg(verdictTitle(verdict))
-              : verdictTitle(verdict));
+  verdict_->set(despite ? Tone::Centering : kVerdictTones[static_cast<size_t>(verdict)],
+                despite ? planIcon(mark.state) : verdictIcon(verdict, early),
+                despite ? mark.centerings > 0 ? tr("Only with its own centering") : tr("Only with a carried mean")
+                : early ? tr("%1, to be confirmed by a run").arg(verdictTitle(verdict))
+                        : verdictTitle(verdict));
   verdict_->setToolTip(verdictMeaning(verdict));
   plan_->set(kPlanTones[static_cast<size_t>(mark.state)], planIcon(mark.state), planBadge(mark.state));
   plan_->setToolTip(planMeaning(mark.state));
@@ -272,7 +271,7 @@ void NormPage::showCriteria(const protocol::NormInfo& norm, Verdict verdict) {
   const PlanMark mark = session_->planMark(norm_);
   if (mark.folded() && verdict == Verdict::Blocked)
     return show(exact_, tr("folded"),
-                mark.own || mark.centerings > 0 ? tr("with a centering at run time") : tr("with a carried mean"));
+                mark.centerings > 0 ? tr("with a centering at run time") : tr("with a carried mean"));
   switch (verdict) {
     case Verdict::Free:
       show(exact_, tr("folds free"), tr("embeddings can be centered"));

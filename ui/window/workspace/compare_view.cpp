@@ -201,7 +201,8 @@ void CompareView::showPlan(graphview::GraphView* view, ElidedLabel* title, const
   view->setBusy({});
   view->setDocument(other_);
   std::vector<PlanMark> marks;
-  for (const protocol::NormState& state : variant.plan.norms) marks.push_back(planMark(state, nullptr, -1, {}));
+  for (const protocol::NormState& state : variant.plan.norms)
+    marks.push_back(planMark(variant.plan, state, nullptr, -1));
   view->setPlan(graphview::pictureOf(variant.plan, session_->analysis()->norms, marks));
 }
 
