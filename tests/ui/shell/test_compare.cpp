@@ -111,6 +111,15 @@ class TestCompare final : public test::ModelTest {
     QVERIFY(shown.window.workspace()->isVisible());
   }
 
+  void largeGraphsAreComparedBesideTheWindow() {
+    Shown shown(model_, {QStringLiteral("--blocks"), QStringLiteral("400")});
+    shown.fold();
+    shown.window.actions()->compareFolded->trigger();
+    auto* compare = shown.child<CompareView>("compare");
+    QTRY_COMPARE(summaryOf(compare), QStringLiteral("Comparing the graphs."));
+    QTRY_VERIFY(summaryOf(compare).contains(QStringLiteral("LayerNorm → RMSNorm")));
+  }
+
   void bothSidesAreColoredByTimeInOneScale() {
     Shown shown(model_);
     shown.fold();
@@ -183,7 +192,8 @@ class TestCompare final : public test::ModelTest {
     QTest::newRow("three") << QStringList{QStringLiteral("a.pt"), QStringLiteral("b.pt"), QStringLiteral("c.onnx")}
                            << QStringLiteral("3 files: at most two models can be shown side by side.");
     QTest::newRow("text") << QStringList{QStringLiteral("notes.txt")}
-                          << QStringLiteral("notes.txt is not a model: NormLens opens .pt, .pth, .ts, .jit, .pt2 and .onnx.");
+                          << QStringLiteral(
+                                 "notes.txt is not a model: NormLens opens .pt, .pth, .ts, .jit, .pt2 and .onnx.");
     QTest::newRow("project") << QStringList{QStringLiteral("a.pt"), QStringLiteral("b.normlens")}
                              << QStringLiteral("b.normlens is a project: open it alone.");
   }

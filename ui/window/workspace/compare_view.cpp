@@ -11,6 +11,7 @@
 #include "ui/graphview/graph_view.h"
 #include "ui/graphview/linked_views.h"
 #include "ui/models/plan/variant_table.h"
+#include "ui/session/on_worker.h"
 #include "ui/session/session.h"
 #include "ui/theme/spoken_role.h"
 #include "ui/theme/theme.h"
@@ -157,6 +158,7 @@ QWidget* CompareView::makeSide(ElidedLabel*& title, graphview::GraphView*& view,
 
 void CompareView::forgetOther() {
   cancelRequests();
+  comparing_ = false;
   other_.reset();
   missesFold_ = ofPlans_ = false;
   weightsB_.texts.clear();
@@ -211,24 +213,32 @@ void CompareView::readOther() {
   viewB_->setBusy(path_.isEmpty() ? tr("Reading the folded graph") : tr("Opening %1").arg(QFileInfo(path_).fileName()));
   showSummary();
   graph_.ask(protocol::methods::kReadGraph, {path_.toStdString()},
-             [this](const Reply<protocol::ModelInfo>& reply) { showReply(reply); });
+             [this](Reply<protocol::ModelInfo>& reply) { showReply(reply); });
 }
 
-void CompareView::showReply(const Reply<protocol::ModelInfo>& reply) {
-  viewB_->setBusy({});
+void CompareView::showReply(Reply<protocol::ModelInfo>& reply) {
   if (!reply) {
+    viewB_->setBusy({});
     const QString problem = asSentence(reply.error().message);
     viewB_->setError(problem);
     summary_->setFullText(problem);
     return;
   }
   if (!path_.isEmpty() && !reply->models.empty()) titleB_->setFullText(modelTitle(path_, text(reply->model)));
-  other_ = std::make_shared<const protocol::GraphDocument>(graphview::withShapesOf(
-      *session_->document(), reply->graph, graphview::compareGraphs(*session_->document(), reply->graph)));
-  viewB_->setDocument(other_);
-  if (weightsA_.texts.empty()) askForWeights(false);
-  askForWeights(true);
-  showDifferences();
+  const auto read = std::make_shared<const protocol::GraphDocument>(std::move(reply->graph));
+  const auto shaped = [open = session_->document(), read] {
+    return std::make_shared<const protocol::GraphDocument>(
+        graphview::withShapesOf(*open, *read, graphview::compareGraphs(*open, *read)));
+  };
+  onWorker(this, shaped, [this, asked = ++comparison_](std::shared_ptr<const protocol::GraphDocument> other) {
+    if (asked != comparison_) return;
+    other_ = std::move(other);
+    viewB_->setBusy({});
+    viewB_->setDocument(other_);
+    if (weightsA_.texts.empty()) askForWeights(false);
+    askForWeights(true);
+    showDifferences();
+  });
 }
 
 void CompareView::askForWeights(bool other) {
@@ -250,7 +260,6 @@ void CompareView::takeWeights(bool other, const Reply<protocol::WeightDigests>& 
   }
   if (weightsA_.question.pending() || weightsB_.question.pending() || !weightsProblem_.isEmpty()) return;
   showDifferences();
-  askForFigures();
 }
 
 void CompareView::askForFigures() {
@@ -259,7 +268,6 @@ void CompareView::askForFigures() {
   figures_.ask(
       protocol::methods::kWeightChanges, params,
       [this, weights = params.pairs](const Reply<protocol::WeightChanges>& reply) { takeFigures(weights, reply); });
-  showSummary();
 }
 
 void CompareView::takeFigures(const std::vector<std::pair<int, int>>& weights,
@@ -273,13 +281,24 @@ void CompareView::takeFigures(const std::vector<std::pair<int, int>>& weights,
 }
 
 void CompareView::showDifferences() {
-  auto diff = graphview::compareGraphs(*session_->document(), *other_, weightsA_.texts, weightsB_.texts);
-  viewA_->setMarks(diff.a.marks);
-  viewB_->setMarks(diff.b.marks);
-  changes_->show({session_->document(), other_},
-                 graphview::changesOf(*session_->document(), *other_, diff, weightsA_.texts, weightsB_.texts));
-  views_->setDiff(std::move(diff));
-  showCosts();
+  const auto compare = [a = session_->document(), b = other_, ofA = weightsA_.texts, ofB = weightsB_.texts] {
+    auto diff = graphview::compareGraphs(*a, *b, ofA, ofB);
+    auto changes = graphview::changesOf(*a, *b, diff, ofA, ofB);
+    return std::pair(std::move(diff), std::move(changes));
+  };
+  comparing_ = true;
+  onWorker(this, compare, [this, asked = ++comparison_](auto compared) {
+    if (asked != comparison_) return;
+    comparing_ = false;
+    auto& [diff, changes] = compared;
+    viewA_->setMarks(diff.a.marks);
+    viewB_->setMarks(diff.b.marks);
+    changes_->show({session_->document(), other_}, std::move(changes));
+    views_->setDiff(std::move(diff));
+    showCosts();
+    if (!weightsA_.question.pending() && !weightsB_.question.pending() && weightsProblem_.isEmpty()) askForFigures();
+    showSummary();
+  });
   showSummary();
 }
 
@@ -308,6 +327,7 @@ void CompareView::showSummary() {
   if (other_ == nullptr)
     return summary_->setFullText(missesFold_ ? tr("Fold again to compare the fold here.")
                                              : tr("Waiting for both graphs."));
+  if (comparing_) return summary_->setFullText(tr("Comparing the graphs."));
   const QString remark = weightsRemark();
   const QString words = !some && ofPlans_  ? tr("Both plans make the same edits.")
                         : some             ? changes_->changes().summary()
@@ -345,6 +365,7 @@ QString CompareView::weightsRemark() const {
 }
 
 void CompareView::cancelRequests() {
+  ++comparison_;
   for (Question* question : {&graph_, &weightsA_.question, &weightsB_.question, &figures_}) question->drop();
 }
 

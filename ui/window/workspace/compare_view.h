@@ -59,7 +59,7 @@ class CompareView final : public QWidget {
   void readOther();
   void missFold();
   void followFold();
-  void showReply(const Reply<protocol::ModelInfo>& reply);
+  void showReply(Reply<protocol::ModelInfo>& reply);
   void askForWeights(bool other);
   void takeWeights(bool other, const Reply<protocol::WeightDigests>& reply);
   void showDifferences();
@@ -84,6 +84,8 @@ class CompareView final : public QWidget {
   QString path_;
   bool missesFold_ = false;  // the one that was compared is gone
   bool ofPlans_ = false;     // other_ is the open model
+  bool comparing_ = false;   // a worker compares the graphs
+  int comparison_ = 0;       // grows with each: what an older one found is dropped
   std::shared_ptr<const protocol::GraphDocument> other_;
   Weights weightsA_, weightsB_;
   QString weightsProblem_;

@@ -13,6 +13,7 @@
 #include "ui/graphview/graph_view.h"
 #include "ui/graphview/paint/picture_job.h"
 #include "ui/session/norm_costs.h"
+#include "ui/session/on_worker.h"
 #include "ui/session/session.h"
 #include "ui/theme/theme.h"
 #include "ui/widgets/follow_text.h"
@@ -294,7 +295,8 @@ void GraphPane::connectSession() {
   connect(session_->preview(), &PlanPreview::changed, this, &GraphPane::showPreview);
   connect(session_, &Session::foldChanged, this, [this] {
     foldedGraph_.drop();
-    folded_.reset();
+    timesAfter_.reset();
+    timesOf_.clear();
     showAfter(session_->foldResult().has_value());
   });
   connect(session_, &Session::planChanged, this, &GraphPane::requestMap);
@@ -419,20 +421,31 @@ std::optional<graphview::NodeTimes> GraphPane::shownTimes() {
   graphview::NodeTimes times(point->a);
   const bool timed = isOfFold(*point) && session_->foldResult() && !point->b->node_ms.empty();
   const double darkest = std::max(times.darkest, timed ? graphview::NodeTimes(*point->b).darkest : 0);
-  if (isAfter() && (!timed || !haveFoldedGraph())) return std::nullopt;
-  if (isAfter())
-    times = graphview::NodeTimes(graphview::timesInPlacesOf(*session_->document(), *folded_, point->b->node_ms));
+  if (isAfter() && (!timed || !haveTimesAfter(point->b->node_ms))) return std::nullopt;
+  if (isAfter()) times = graphview::NodeTimes(*timesAfter_);
   times.darkest = darkest;
   return times;
 }
 
-// Asks for it, too.
-bool GraphPane::haveFoldedGraph() {
-  if (folded_ != nullptr || foldedGraph_.pending()) return folded_ != nullptr;
+// Asks for the folded graph, too, and has a worker find the places of its nodes.
+bool GraphPane::haveTimesAfter(const TimesOfNodes& measured) {
+  if (measured == timesOf_) return timesAfter_.has_value();
+  timesAfter_.reset();
+  timesOf_ = measured;
   foldedGraph_.ask(protocol::methods::kReadGraph, {}, [this](Reply<protocol::ModelInfo>& reply) {
-    if (!reply) return Q_EMIT reported(asSentence(reply.error().message));
-    folded_ = std::make_shared<const protocol::GraphDocument>(std::move(reply->graph));
-    showCosts();
+    if (!reply) {
+      timesOf_.clear();
+      return Q_EMIT reported(asSentence(reply.error().message));
+    }
+    const auto folded = std::make_shared<const protocol::GraphDocument>(std::move(reply->graph));
+    const auto place = [open = session_->document(), folded, times = timesOf_] {
+      return graphview::timesInPlacesOf(*open, *folded, times);
+    };
+    onWorker(this, place, [this, of = timesOf_](TimesOfNodes times) {
+      if (of != timesOf_) return;
+      timesAfter_ = std::move(times);
+      showCosts();
+    });
   });
   return false;
 }
@@ -441,7 +454,7 @@ void GraphPane::showLegend(const graphview::NodeTimes* times) {
   if (mode_->current() != Cost || !session_->model()) return legend_->hide();
   const protocol::BenchPoint* point = session_->measurements()->timedNodes();
   if (times == nullptr && point != nullptr) {
-    return legend_->show(tr("No times after the plan yet"), foldedGraph_.pending()
+    return legend_->show(tr("No times after the plan yet"), !timesOf_.empty()
                                                                 ? tr("Reading the folded graph")
                                                                 : tr("Measure the original against its fold."));
   }

@@ -2,6 +2,9 @@
 #pragma once
 
 #include <QFrame>
+#include <optional>
+#include <utility>
+#include <vector>
 
 #include "core/protocol/messages.h"
 #include "ui/client/question.h"
@@ -47,6 +50,8 @@ class GraphPane final : public QFrame {
   void compareHereRequested(int value);
 
  private:
+  using TimesOfNodes = std::vector<std::pair<int, double>>;  // milliseconds, by id
+
   [[nodiscard]] QFrame* makeHeader();                              // the place in the model, what is shown of it
   void makeRoomIn(QFrame* bar, const QVector<QWidget*>& history);  // how it gives way
   void connectView();
@@ -64,7 +69,7 @@ class GraphPane final : public QFrame {
   [[nodiscard]] bool isAfter() const;
   // Before or after the plan, as measured; nullopt: not measured, or not known yet.
   [[nodiscard]] std::optional<graphview::NodeTimes> shownTimes();
-  [[nodiscard]] bool haveFoldedGraph();
+  [[nodiscard]] bool haveTimesAfter(const TimesOfNodes& measured);
   void showAfter(bool after);
   void showPlan();
   void showPreview();
@@ -77,7 +82,8 @@ class GraphPane final : public QFrame {
 
   Session* session_;  // Not owned.
   Question map_, foldedGraph_;
-  std::shared_ptr<const protocol::GraphDocument> folded_;  // The fold's own graph, once its times are shown.
+  TimesOfNodes timesOf_;                    // those of the fold's own graph that are being placed; empty: none
+  std::optional<TimesOfNodes> timesAfter_;  // the same, in the places of the open model's nodes
   graphview::GraphView* view_;
   GraphActions* actions_;
   PictureBar* pictures_;
