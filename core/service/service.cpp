@@ -284,7 +284,10 @@ Result<protocol::ExportResult> Service::exportTo(const protocol::ExportParams& p
     ASSIGN_OR_RETURN(const auto form, formats::formFor(params.target, state_->model->facts().format));
     again.norm = formats::normFlavourName(form.flavour);
   }
-  if (formats::normFlavourFromName(again.norm) != state_->flavour) {
+  // The same operators are the same file, and its proof holds.
+  const std::string& format = state_->model->facts().format;
+  const auto wanted = formats::normFlavourFromName(again.norm);
+  if (!wanted || formats::operatorsOf(*wanted, format) != formats::operatorsOf(state_->flavour, format)) {
     RETURN_IF_ERROR(fold(again, task));
   }
   if (!state_->foldOk && !params.force) {

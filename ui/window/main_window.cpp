@@ -233,6 +233,8 @@ void MainWindow::connectViews() {
   connect(workspace_->bottom(), &BottomPanel::exportAnywayClicked, this, &MainWindow::exportAnyway);
   connect(workspace_->sheet(), &ExportSheet::reportWanted, report_, &ReportExport::start);
   connect(workspace_->sheet(), &ExportSheet::overwriteAsked, this, &MainWindow::askToOverwrite);
+  connect(workspace_->sheet(), &ExportSheet::overwriteOver, this,
+          [this] { info_->dismissAbout(QStringLiteral("overwrite")); });
   connect(workspace_->sheet(), &ExportSheet::differenceWanted, this, [this] {
     workspace_->showPlace(Workspace::Place::Graph);
     const int norm = session_->normNamed(text(session_->foldResult()->verify->first_diverging));
@@ -333,6 +335,7 @@ void MainWindow::askToOverwrite(const QStringList& files) {
                   : tr("They were not written for this target since the window was opened."),
               {{one ? tr("Keep it") : tr("Keep them")},
                {tr("Overwrite"), [this, files] { workspace_->sheet()->overwrite(files); }}});
+  info_->setTopic(QStringLiteral("overwrite"));
 }
 
 void MainWindow::closeModel() {

@@ -414,7 +414,9 @@ protocol::Targets targets() {
            {"coreml", "Core ML", "primitives", "pow, mean, add, rsqrt, mul", "not measured",
             "squares in float16 unless compute_precision is FLOAT32", "", "coremltools' issues", true, false},
            {"normlens", "torch with libnormlens_ops.so", "fast", "normlens::rms_norm", "one kernel", "sums in float32",
-            "the library is loaded before the model", "torch 2.15.0, 2026-11-30", false, true}}};
+            "the library is loaded before the model", "torch 2.15.0, 2026-11-30", false, true},
+           {"twin", "Twin of torch", "standard", "aten::rms_norm", "as torch", "sums in float32", "", "its twin", false,
+            false}}};
 }
 
 protocol::Report report(const protocol::ReportParams& params) {

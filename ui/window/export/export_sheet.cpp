@@ -173,6 +173,7 @@ QWidget* ExportSheet::makePage() {
   QPushButton* change = addButton(file, "secondary", tr("Change…"), "exportChange", tr("Choose another file."));
   connect(change, &QPushButton::clicked, this, &ExportSheet::askForPath);
   connect(file_, &QLineEdit::textChanged, this, &ExportSheet::showAll);
+  connect(file_, &QLineEdit::textChanged, this, &ExportSheet::overwriteOver);
   connect(file_, &QLineEdit::textEdited, this, &ExportSheet::useFile);
   page->addWidget(fileRow_);
   exists_ = describe(makeWords("soft", body), "exportExists");
@@ -275,10 +276,15 @@ void ExportSheet::requestTargets() {
   listedFor_ = session_->path();
   typed_.clear();
   targets_.clear();
+  loads_->clear();
   fillList();
   targetsQuestion_.ask(protocol::methods::kTargets, {}, [this](const Reply<protocol::Targets>& reply) {
     if (!reply) return listedFor_.clear();
     targets_ = reply->targets;
+    loads_->setText(whatLoads());
+    // Of targets that take the same file one fold is proved.
+    for (protocol::TargetInfo& target : targets_)
+      target.norm = std::ranges::find(targets_, target.operators, &protocol::TargetInfo::operators)->norm;
     fillList();
     if (!isHidden()) open(wantedKind_);
   });
@@ -301,6 +307,9 @@ void ExportSheet::fillList() {
   addHead(tr("Share it"));
   addPlace({Kind::Report, {}}, tr("Report"), tr("one page, with pictures"));
   list_->addStretch(1);
+  // The rows are newer than what stands beside them, and come before it.
+  QWidget* before = listArea_;
+  for (QAbstractButton* row : rows_->buttons()) setTabOrder(std::exchange(before, row), row);
 }
 
 void ExportSheet::addHead(const QString& words) {
@@ -334,6 +343,7 @@ void ExportSheet::addPlace(Place place, const QString& title, const QString& wor
 const ExportSheet::Place& ExportSheet::place() const { return places_.at(static_cast<size_t>(chosen_)); }
 
 void ExportSheet::choose(int index) {
+  if (index != chosen_) Q_EMIT overwriteOver();
   chosen_ = index;
   if (QAbstractButton* row = rows_->button(index)) {
     row->setChecked(true);
@@ -393,7 +403,7 @@ QStringList ExportSheet::toOverwrite() const {
   files.removeIf([this](const QString& path) {
     const QFileInfo info(path);
     const bool report = path != file_->text();
-    const Written own{report ? std::string() : place().target.name, info.lastModified()};
+    const Written own{report ? std::string() : place().target.norm, info.lastModified()};
     return (!info.isFile() && path != existsThere_) || agreed_.contains(path) || own_.value(path) == own;
   });
   return files;
@@ -405,14 +415,14 @@ void ExportSheet::overwrite(const QStringList& files) {
   write();
 }
 
-void ExportSheet::remember(const QString& path, const std::string& target) {
-  own_[path] = {target, QFileInfo(path).lastModified()};
+void ExportSheet::remember(const QString& path, const std::string& norm) {
+  own_[path] = {norm, QFileInfo(path).lastModified()};
   if (isVisible()) showAll();
 }
 
 void ExportSheet::exported() {
   if (text(session_->exported()->path) != writing_.path) return;
-  remember(writing_.path, writing_.target);
+  remember(writing_.path, writing_.norm);
   if (writing_.report) Q_EMIT reportWanted(reportBeside(writing_.path));
 }
 
@@ -446,7 +456,6 @@ void ExportSheet::showAll() {
                            "loads them."));
   showFacts(fold);
   showProof(fold);
-  loads_->setText(whatLoads());
   loaded_->setVisible(isTarget() && !loads_->text().isEmpty());
   showWarning();
   showExisting();
@@ -495,7 +504,7 @@ QString ExportSheet::whatLoads() const {
 QString ExportSheet::sizeOf(const protocol::PlanInfo& plan) const {
   const auto& done = session_->exported();
   const bool written =
-      done && text(done->path) == file_->text() && own_.value(file_->text()).target == place().target.name;
+      done && text(done->path) == file_->text() && own_.value(file_->text()).norm == place().target.norm;
   const int64_t before = session_->model()->file_bytes, size = written ? done->bytes : before + plan.bytes_grown;
   const QString words = (written ? tr("%1") : tr("about %1")).arg(formatBytes(size));
   const QString change = (size < before ? u'−' : u'+') + formatBytes(std::abs(size - before));
@@ -516,14 +525,21 @@ void ExportSheet::showFacts(const protocol::FoldResult* fold) {
   facts_->setProperties(rows);
 }
 
+// "The file is the same as for Any runtime": a target before it takes the same norm.
+QString ExportSheet::sameFile() const {
+  const auto first = std::ranges::find(targets_, place().target.norm, &protocol::TargetInfo::norm);
+  if (first == targets_.end() || first->name == place().target.name) return {};
+  return tr("The file is the same as for %1, and so is its proof.").arg(text(first->title));
+}
+
 void ExportSheet::showProof(const protocol::FoldResult* fold) {
   proved_->setVisible(isTarget());
   badge_->setVisible(isTarget());
   if (!isTarget()) return;
   const protocol::VerifyResult* proof = fold != nullptr && fold->verify ? &*fold->verify : nullptr;
   QVector<Property> rows;
+  const bool other = session_->foldResult() && session_->foldResult()->verify;
   if (proof == nullptr) {
-    const bool other = session_->foldResult() && session_->foldResult()->verify;
     badge_->set(Badge::Tone::Neutral, QStringLiteral("info"),
                 other ? tr("Not proved with this norm") : tr("Not proved yet"));
   } else {
@@ -541,7 +557,11 @@ void ExportSheet::showProof(const protocol::FoldResult* fold) {
   proof_->setProperties(rows);
   proof_->setVisible(!rows.isEmpty());
   const QString caution = proof == nullptr ? QString() : proofCaution(*proof);
-  proofNote_->setText(proof == nullptr ? tr("The fold with this norm is proved before it is written.") : caution);
+  proofNote_->setText(!caution.isEmpty() ? caution
+                      : proof != nullptr ? sameFile()
+                      : other ? tr("This target takes another norm than the one that was proved, so the fold is "
+                                   "proved with it before it is written.")
+                              : tr("The fold with this norm is proved before it is written."));
   proofNote_->setVisible(!proofNote_->text().isEmpty());
   setKind(proofNote_, caution.isEmpty() ? "soft" : "error");
 }
@@ -606,7 +626,7 @@ void ExportSheet::write() {
   if (const QStringList files = toOverwrite(); !files.isEmpty()) return Q_EMIT overwriteAsked(files);
   if (!machineOf(file_->text()).isEmpty() && !agreed_.contains(file_->text())) return askWhatIsThere();
   agreed_.clear();
-  writing_ = {file_->text(), place().target.name, writesReport()};
+  writing_ = {file_->text(), place().target.norm, writesReport()};
   if (isTarget()) return session_->exportFor(file_->text(), place().target);
   Q_EMIT reportWanted(file_->text());
 }
@@ -634,6 +654,10 @@ void ExportSheet::makePullRequestText() {
 }
 
 // The columns stand below each other where the sheet is narrow.
+void ExportSheet::hideEvent(QHideEvent* event) {
+  if (!event->spontaneous()) Q_EMIT overwriteOver();
+}
+
 void ExportSheet::resizeEvent(QResizeEvent* event) {
   QFrame::resizeEvent(event);
   const bool wide = width() >= grown(kWide);

@@ -44,17 +44,19 @@ class ExportSheet final : public QFrame {
   // Ctrl+Enter: writes the file of the target that is chosen; asks first where that would replace one that the session
   // did not write for it. Does nothing where it cannot be.
   void write();
-  void overwrite(const QStringList& files);                            // the answer: these may be replaced
-  void remember(const QString& path, const std::string& target = {});  // the session wrote it; no target: a report
+  void overwrite(const QStringList& files);                          // the answer: these may be replaced
+  void remember(const QString& path, const std::string& norm = {});  // the session wrote it; no norm: a report
 
  Q_SIGNALS:
   void closed();
   void reportWanted(const QString& path);
   void overwriteAsked(const QStringList& files);
+  void overwriteOver();     // the question is of another file or target than the one that is chosen now
   void differenceWanted();  // the first of an output
 
  protected:
   void resizeEvent(QResizeEvent* event) override;
+  void hideEvent(QHideEvent* event) override;
 
  private:
   struct Place {
@@ -78,13 +80,14 @@ class ExportSheet final : public QFrame {
   void useFile(const QString& path);
   void askWhatIsThere();
   [[nodiscard]] bool writesReport() const;        // beside the model, on this machine
-  [[nodiscard]] QStringList toOverwrite() const;  // not written for this target by the session
+  [[nodiscard]] QStringList toOverwrite() const;  // not written with this norm by the session
   void exported();
   void askForPath();
   void showAll();
   [[nodiscard]] QString whatLoads() const;  // each norm, with the tools that ran it
   [[nodiscard]] QString sizeOf(const protocol::PlanInfo& plan) const;
   void showFacts(const protocol::FoldResult* fold);
+  [[nodiscard]] QString sameFile() const;
   void showProof(const protocol::FoldResult* fold);
   void showWarning();
   void showExisting();
@@ -101,7 +104,7 @@ class ExportSheet final : public QFrame {
   QString typed_;  // the file that the user chose; empty: the one that is suggested
   bool typedReport_ = false;
   struct Written {
-    std::string target;
+    std::string norm;
     QDateTime at;  // another time: something else wrote it since
     bool operator==(const Written&) const = default;
   };
@@ -110,7 +113,7 @@ class ExportSheet final : public QFrame {
   QString existsThere_;  // on the engine's machine
   struct {
     QString path;
-    std::string target;
+    std::string norm;
     bool report = false;
   } writing_;
   Kind wantedKind_ = Kind::Target;  // until the targets are there
