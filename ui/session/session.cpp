@@ -130,7 +130,11 @@ void Session::endJob() {
 
 void Session::cancel() {
   if (!canStop()) return;
-  if (busy()) return courier_->running() ? courier_->stop() : jobQuestion_.stop();
+  if (busy()) {
+    job_.stopping = true;
+    Q_EMIT jobChanged();
+    return courier_->running() ? courier_->stop() : jobQuestion_.stop();
+  }
   if (confirmationQuestion_.pending()) return confirmationQuestion_.stop();
   const Job besides = running();
   for (const auto& [run, kind] : beside_) {

@@ -65,6 +65,7 @@ struct Job {
   QString stage;            // in words, from the engine
   double fraction = -1;     // negative: unknown
   qint64 remainingMs = -1;  // The stage's; negative: unknown.
+  bool stopping = false;    // the user stopped it, and the engine has not answered yet
 };
 
 // On the way to a model.

@@ -250,6 +250,61 @@ class TestExport final : public test::ModelTest {
     QVERIFY(sheet.says(QStringLiteral("mine.pt exists")));
   }
 
+  void theQuestionLeavesWithItsFile() {
+    Sheet sheet(model_);
+    const QString path = folder_.filePath(QStringLiteral("theirs.pt"));
+    test::write(path, "theirs");
+    const auto ask = [&] {
+      sheet.type(path);
+      sheet.click("exportWrite");
+      return sheet.says(QStringLiteral("theirs.pt exists"));
+    };
+    QVERIFY(ask());
+    sheet.type(folder_.filePath(QStringLiteral("another.pt")));
+    QVERIFY(!sheet.window.infoBar()->isVisible());
+    QVERIFY(ask());
+    sheet.choose("Core ML");
+    QVERIFY(!sheet.window.infoBar()->isVisible());
+    QVERIFY(ask());
+    sheet.click("exportClose");
+    QVERIFY(!sheet.child<QWidget>("exportSheet")->isVisible() && !sheet.window.infoBar()->isVisible());
+    QCOMPARE(test::contentOf(path), QByteArray("theirs"));
+  }
+
+  // What is written the same is proved once, and asked about once.
+  void targetsOfOneFileShareItsProof() {
+    Sheet sheet(model_);
+    sheet.setFile(folder_.filePath(QStringLiteral("shared.pt")));
+    sheet.click("exportWrite");
+    QTRY_VERIFY(sheet.session.exported() && !sheet.session.busy());
+    bool folded = false;
+    connect(&sheet.session, &Session::jobChanged, &sheet.window,
+            [&] { folded = folded || sheet.session.job().kind == JobKind::Folding; });
+    sheet.choose("Twin of torch");
+    QCOMPARE(sheet.child<Badge>("exportBadge")->word(), QStringLiteral("Exact in float64 and float32"));
+    QCOMPARE(sheet.words("exportProofNote"), QStringLiteral("The file is the same as for torch, and so is its proof."));
+    QSignalSpy written(&sheet.session, &Session::exportDone);
+    sheet.click("exportWrite");
+    QTRY_COMPARE(written.count(), 1);
+    QVERIFY(!folded && !sheet.says(QStringLiteral("exists")));
+    sheet.choose("Core ML");
+    QVERIFY2(sheet.words("exportProofNote").contains(QStringLiteral("takes another norm")),
+             qPrintable(sheet.words("exportProofNote")));
+  }
+
+  // The engine need not have heard of it yet.
+  void stoppingIsSaidAtOnce() {
+    Sheet sheet(model_, {QStringLiteral("--deaf"), QStringLiteral("fold=1000")});
+    sheet.setFile(folder_.filePath(QStringLiteral("deaf.pt")));
+    sheet.click("exportWrite");
+    QTRY_COMPARE(sheet.session.job().kind, JobKind::Folding);
+    QTest::keyClick(&sheet.window, Qt::Key_Escape);
+    QCOMPARE(sheet.words("exportFootWords"), QStringLiteral("Stopping…"));
+    QCOMPARE(sheet.child<QLabel>("jobStage")->accessibleName(), QStringLiteral("Stopping…"));
+    QVERIFY(!sheet.child<QWidget>("cancelJob")->isVisible());
+    QTRY_VERIFY(!sheet.session.busy());
+  }
+
   // The file dialog has its own question.
   void aFileChosenInTheDialogIsAskedAboutOnce() {
     Sheet sheet(model_);

@@ -346,6 +346,19 @@ class TestWindow final : public test::ModelTest {
     QVERIFY2(best < 200, qPrintable(QString::number(best)));
   }
 
+  // The button that was pressed goes: Esc is not another field's then.
+  void escAfterThePressStopsTheProof() {
+    Shown shown(model_, {QStringLiteral("--slow"), QStringLiteral("fold=3000")});
+    QVERIFY(QTest::qWaitForWindowActive(&shown.window));
+    shown.click("nextAction");
+    QTRY_VERIFY(shown.session.job().stage == QStringLiteral("taking its time"));
+    QWidget* focus = QApplication::focusWidget();
+    QTest::keyClick(focus != nullptr ? focus : &shown.window, Qt::Key_Escape);
+    QVERIFY2(shown.session.job().stopping, focus != nullptr ? qPrintable(focus->objectName()) : "no focus");
+    QVERIFY(shown.child<QLabel>("jobStage")->accessibleName().startsWith(QStringLiteral("Stopping…")));
+    QTRY_VERIFY(!shown.session.busy());
+  }
+
   void anErrorStaysUntilItIsClosed() {
     Shown shown({QStringLiteral("--error"), QStringLiteral("open")});
     shown.window.openFile(model_);

@@ -613,6 +613,7 @@ void ExportSheet::showFoot(const protocol::FoldResult* fold) {
   foot_->setText(!file                                      ? QString()
                  : !why.isEmpty()                           ? why
                  : session_->busy() && !session_->canStop() ? tr("Going back to the fold that was proved.")
+                 : session_->job().stopping                 ? tr("Stopping…")
                  : session_->busy()                         ? tr("Esc stops it.")
                  : place().kind == Kind::Report             ? tr("1 file")
                  : fold == nullptr                          ? tr("The model is folded and proved first.")
@@ -653,11 +654,11 @@ void ExportSheet::makePullRequestText() {
   session_->report()->start(protocol::ReportFormat::Markdown, {});
 }
 
-// The columns stand below each other where the sheet is narrow.
 void ExportSheet::hideEvent(QHideEvent* event) {
   if (!event->spontaneous()) Q_EMIT overwriteOver();
 }
 
+// The columns stand below each other where the sheet is narrow.
 void ExportSheet::resizeEvent(QResizeEvent* event) {
   QFrame::resizeEvent(event);
   const bool wide = width() >= grown(kWide);

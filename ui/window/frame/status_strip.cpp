@@ -165,10 +165,12 @@ void StatusStrip::showJob(const Job& job, bool canStop) {
   if (running) stopped_->stop();
   stage_->setVisible(running || stopped_->isActive());
   bar_->setVisible(running);
-  cancel_->setVisible(running && canStop);
+  cancel_->setVisible(running && canStop && !job.stopping);
   if (!running) return;
-  QString words = jobWords(job);
-  const QString left = remainingWords(job.remainingMs);
+  QString words = job.stopping ? tr("Stopping…")
+                  : canStop    ? jobWords(job)
+                               : tr("Going back to the fold that was proved");
+  const QString left = job.stopping ? QString() : remainingWords(job.remainingMs);
   if (silence_ > 0) {
     words += tr(" · no response for %1 s").arg(silence_);
   } else if (!left.isEmpty()) {
