@@ -13,6 +13,7 @@
 #include "core/protocol/bench_messages.h"
 #include "core/protocol/dispatcher.h"
 #include "core/protocol/lab_messages.h"
+#include "core/service/bench.h"
 #include "core/service/describe/engine_info.h"
 
 namespace normlens::engine {
@@ -87,6 +88,15 @@ Result<ModelInfo> open(service::Service& service, const OpenParams& params, cons
   return info;
 }
 
+// The window may show the proof again: of the same contents, and with its time.
+Result<FoldResult> fold(service::Service& service, const FoldParams& params, const Task& task) {
+  ASSIGN_OR_RETURN(auto result, service.fold(params, task));
+  if (!result.verify) return result;
+  result.proved = service::utcNow();
+  if (auto source = service.sourceHash(task)) result.source = std::move(source->xxh3);
+  return result;
+}
+
 // Without any parameter the inputs are guessed: those set before are dropped, even where nothing can be guessed from.
 Result<InputsInfo> setInputs(service::Service& service, const InputsParams& params) {
   if (params.npz.empty() && params.specs.empty()) service.setInputs({});
@@ -109,7 +119,8 @@ void bindMethods(Dispatcher& to, service::Service& s, confine::Confinement level
   to.bind(methods::kPlan, [&](const auto& p, const Task& t) { return s.plan(p, t); });
   to.bind(methods::kNormPrices, [&](const auto& p, const Task& t) { return s.normPrices(p, t); });
   to.bind(methods::kPreviewCenter, [&](const auto& p, const Task&) { return s.previewCenter(p); });
-  to.bind(methods::kFold, [&](const auto& p, const Task& task) { return s.fold(p, task); });
+  to.bind(methods::kFold, [&](const auto& p, const Task& task) { return fold(s, p, task); });
+  to.bind(methods::kSourceHash, [&](const auto&, const Task& task) { return s.sourceHash(task); });
   to.bind(methods::kPlanText, [&](const auto&, const Task&) {
     return s.planText().map([](std::string&& text) { return PlanText{std::move(text)}; });
   });

@@ -378,8 +378,17 @@ struct FoldResult {
   bool ok = false;                      // may be exported
   std::string reason;                   // why nothing was folded, or why it failed
   std::string not_carried;              // why the plan that carries means, which was asked for, was left
+  std::string proved;                   // when, UTC: "2026-11-21T21:50:01Z"; empty: it was not
+  std::string source;                   // SourceHash of the model that it was proved for
 };
-NORMLENS_FIELDS(FoldResult, plan, fold_ms, verify, ok, reason, holds_if, not_carried)
+NORMLENS_FIELDS(FoldResult, plan, fold_ms, verify, ok, reason, holds_if, not_carried, proved, source)
+
+// ---- source_hash: NoParams -> SourceHash. Of the open model: a proof holds for the contents, whenever they were
+// written.
+struct SourceHash {
+  std::string xxh3;  // of its files, 32 hex digits; empty: they cannot be read any more
+};
+NORMLENS_FIELDS(SourceHash, xxh3)
 
 // ---- targets: NoParams -> Targets. What runs a file of the open model's format, and the norm that each loads.
 struct TargetInfo {

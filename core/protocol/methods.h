@@ -48,6 +48,7 @@ inline constexpr Method<PlanParams, PlanInfo> kPlan{"plan"};
 inline constexpr Method<BenchParams, NormPrices> kNormPrices{"norm_prices"};  // of the params the device alone
 inline constexpr Method<CenterParams, CenterPreview> kPreviewCenter{"preview_center"};
 inline constexpr Method<FoldParams, FoldResult> kFold{"fold"};
+inline constexpr Method<NoParams, SourceHash> kSourceHash{"source_hash"};
 inline constexpr Method<NoParams, PlanText> kPlanText{"plan_text"};  // of the last fold
 inline constexpr Method<NoParams, Targets> kTargets{"targets"};
 inline constexpr Method<ExportParams, ExportResult> kExport{"export"};

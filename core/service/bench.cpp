@@ -173,15 +173,6 @@ SideNames namesOf(const formats::Model& model, std::string name) {
   return {std::move(name), run::normNodes(model.graph(), analysis::findNorms(model.graph()))};
 }
 
-std::string utcNow() {
-  const std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
-  std::tm utc{};
-  gmtime_r(&now, &utc);
-  char text[32];
-  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &utc);
-  return text;
-}
-
 std::string versions() {
   std::string all = std::string("NormLens ") + NORMLENS_VERSION;
   for (const auto& format : formats::formats()) {
@@ -346,6 +337,15 @@ BenchModel kept(std::unique_ptr<formats::Model> made, std::string norm = {}, dou
 }
 
 }  // namespace
+
+std::string utcNow() {
+  const std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
+  std::tm utc{};
+  gmtime_r(&now, &utc);
+  char text[32];
+  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &utc);
+  return text;
+}
 
 void needShapes(formats::Model& model, const formats::Tensors& inputs, const Task& task) {
   const graph::Graph& graph = model.graph();

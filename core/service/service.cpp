@@ -353,6 +353,11 @@ std::string Service::sourceSha256() const {
   return state_->hash ? state_->hash->sha256().value_or(std::string()) : std::string();
 }
 
+Result<protocol::SourceHash> Service::sourceHash(const Task& task) const {
+  RETURN_IF_ERROR(state_->needModel());
+  return protocol::SourceHash{state_->hash->get(task).value_or(std::string())};
+}
+
 Result<Narrowing> Service::narrowStreams(const protocol::PlanParams& params, const NarrowOptions& options,
                                          const Task& task) {
   RETURN_IF_ERROR(state_->needInputs());

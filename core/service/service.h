@@ -148,6 +148,8 @@ class Service {
 
   // Returns the SHA-256 of the open model, as Model::fileHash has it; empty where no model is open.
   [[nodiscard]] std::string sourceSha256() const;
+  // Its XXH3, which goes by its contents; empty where it cannot be read any more. Error: no model is open.
+  [[nodiscard]] Result<protocol::SourceHash> sourceHash(const Task& task) const;
   [[nodiscard]] const formats::Model* model() const;
   // Returns the inputs that the last analyze() ran the model with.
   [[nodiscard]] const formats::Tensors& inputs() const;

@@ -1,11 +1,9 @@
 #include "ui/session/project_keeper.h"
 
-#include <QCryptographicHash>
-#include <QFile>
 #include <QFileInfo>
 
+#include "core/protocol/methods.h"
 #include "ui/client/placed_file.h"
-#include "ui/session/on_worker.h"
 #include "ui/session/session.h"
 #include "ui/words/format.h"
 
@@ -14,23 +12,6 @@ namespace {
 
 constexpr int kSettleMs = 400;
 constexpr qint64 kMostHashed = qint64{1} << 30;  // A larger file is known by its size.
-
-constexpr qint64 kAtATime = 1 << 20;
-
-QString hashOf(const QString& path, const std::atomic<bool>& stopped) {
-  if (!QFileInfo(path).isFile()) return {};  // a pipe would be waited for
-  QFile file(path);
-  if (!file.open(QIODevice::ReadOnly)) return {};
-  QCryptographicHash hash(QCryptographicHash::Sha256);
-  QByteArray part(kAtATime, Qt::Uninitialized);
-  for (;;) {
-    if (stopped) return {};
-    const qint64 got = file.read(part.data(), part.size());
-    if (got < 0) return {};
-    if (got == 0) return QString::fromLatin1(hash.result().toHex());
-    hash.addData(QByteArrayView(part.constData(), got));
-  }
-}
 
 }  // namespace
 
@@ -58,6 +39,7 @@ Project projectOf(const Session& session) {
   project.untouched = named(params.keep_values);
   project.flavour = session.flavour();
   project.inputs = session.inputs();
+  if (session.foldResult() && session.foldResult()->verify) project.proof = session.foldResult();
   project.bench = session.measurements()->last();
   project.benchRuns = session.measurements()->earlier();
   project.benchParams = session.measurements()->params();
@@ -68,9 +50,12 @@ Project projectOf(const Session& session) {
 }
 
 ProjectKeeper::ProjectKeeper(Session* session, View view, const QString& recoveryFolder, QObject* parent)
-    : QObject(parent), session_(session), view_(std::move(view)), recovery_(recoveryFolder) {
+    : QObject(parent),
+      session_(session),
+      view_(std::move(view)),
+      recovery_(recoveryFolder),
+      hash_(session->engine(), this) {
   connect(&timer_, &QTimer::timeout, this, &ProjectKeeper::putAside);
-  connect(&hash_, &FileHash::done, this, &ProjectKeeper::hashed);
   const auto settle = [this] { settle_.start(kSettleMs); };
   connect(&watcher_, &QFileSystemWatcher::fileChanged, this, settle);
   connect(&watcher_, &QFileSystemWatcher::directoryChanged, this, settle);
@@ -183,11 +168,13 @@ void ProjectKeeper::locate(const QString& modelPath) {
 void ProjectKeeper::modelOpened() {
   // An engine that had to be started again opens the same file.
   const ModelFile now = modelFileAt(session_->path());
-  const bool same = now.path == model_.path && now.bytes == model_.bytes && now.modifiedMs == model_.modifiedMs;
-  if (session_->model() && same) return;
+  if (session_->isSameModel() && now.path == model_.path) {
+    model_.modifiedMs = now.modifiedMs;
+    return;
+  }
   if (const QStringList watched = watcher_.files() + watcher_.directories(); !watched.isEmpty())
     watcher_.removePaths(watched);
-  hash_.stop();
+  hash_.drop();
   settle_.stop();
   written_.clear();
   recovered_ = false;
@@ -219,25 +206,19 @@ void ProjectKeeper::modelOpened() {
 void ProjectKeeper::identify() {
   if (hashing_ || !session_->plan()) return;
   hashing_ = true;
-  if (model_.bytes <= kMostHashed) {
-    hash_.start(model_.path);
-  } else {
+  if (session_->model()->file_bytes > kMostHashed) return compare();
+  hash_.ask(protocol::methods::kSourceHash, {}, [this](const Reply<protocol::SourceHash>& reply) {
+    if (reply) model_.xxh3 = text(reply->xxh3);
     compare();
-  }
-}
-
-void ProjectKeeper::hashed(const QString& path, const QString& sha256) {
-  if (path != model_.path) return;
-  model_.sha256 = sha256;
-  compare();
+  });
 }
 
 void ProjectKeeper::compare() {
   if (!expected_) return;
   const ModelFile expected = *std::exchange(expected_, std::nullopt);
-  const bool hashes = !expected.sha256.isEmpty() && !model_.sha256.isEmpty();
+  const bool hashes = !expected.xxh3.isEmpty() && !model_.xxh3.isEmpty();
   const bool sizes = expected.bytes > 0 && expected.bytes != model_.bytes;
-  if (hashes ? expected.sha256 != model_.sha256 : sizes) Q_EMIT modelIsAnother();
+  if (hashes ? expected.xxh3 != model_.xxh3 : sizes) Q_EMIT modelIsAnother();
 }
 
 void ProjectKeeper::lookAtModel() {
@@ -311,21 +292,6 @@ Status ProjectKeeper::recover(const QString& orphan) {
   start({std::move(project), {}, {}});
   recovering_ = orphan;  // kept until its plan is shown
   return {};
-}
-
-void FileHash::start(const QString& path) {
-  stop();
-  stopped_ = std::make_shared<std::atomic<bool>>(false);
-  onWorker(
-      this, [path, stopped = stopped_] { return hashOf(path, *stopped); },
-      [this, path, stopped = stopped_](const QString& sha256) {
-        if (!*stopped) Q_EMIT done(path, sha256);
-      });
-}
-
-void FileHash::stop() {
-  if (stopped_) *stopped_ = true;
-  stopped_.reset();
 }
 
 }  // namespace normlens::ui

@@ -2,48 +2,22 @@
 // file.
 //
 // It depends on no widgets: the view is taken and handed over by functions. A project is dirty when what would be
-// written differs from what was last written or loaded. Thread: GUI thread; hashing is done by a worker.
+// written differs from what was last written or loaded. Thread: GUI thread; hashing is the engine's.
 #pragma once
 
 #include <QFileSystemWatcher>
 #include <QObject>
 #include <QString>
 #include <QTimer>
-#include <atomic>
 #include <functional>
-#include <memory>
 
+#include "ui/client/question.h"
 #include "ui/session/project/project.h"
 #include "ui/session/project/recovery.h"
 
 namespace normlens::ui {
 
 class Session;
-
-// The SHA-256 of a file, taken on a worker thread.
-//
-//   FileHash hash;
-//   connect(&hash, &FileHash::done, ...);
-//   hash.start(path);   // a hash under way is given up
-// It is read, not mapped: a file that is cut short meanwhile has another hash. Thread: GUI thread; done() arrives
-// there.
-class FileHash final : public QObject {
-  Q_OBJECT
-  Q_DISABLE_COPY_MOVE(FileHash)
-
- public:
-  explicit FileHash(QObject* parent = nullptr) : QObject(parent) {}
-  ~FileHash() override { stop(); }
-
-  void start(const QString& path);
-  void stop();
-
- Q_SIGNALS:
-  void done(const QString& path, const QString& sha256);  // lower-case hex; empty: the file could not be read
-
- private:
-  std::shared_ptr<std::atomic<bool>> stopped_;  // Stops the hash under way; shared with its worker.
-};
 
 // The session as it is; the view is the caller's to fill in, and so is the hash.
 [[nodiscard]] Project projectOf(const Session& session);
@@ -102,7 +76,6 @@ class ProjectKeeper final : public QObject {
   void shown(const Project& project);
   [[nodiscard]] bool touched() const;
   void leaveAside();  // Puts aside what was done and not saved.
-  void hashed(const QString& path, const QString& sha256);
   void identify();
   void compare();
   void lookAtModel();
@@ -115,7 +88,7 @@ class ProjectKeeper final : public QObject {
   Recovery recovery_;
   std::string putAside_;
   QTimer timer_;
-  FileHash hash_;
+  Question hash_;
   ModelFile model_;                    // as it was opened; its hash once it is computed
   std::optional<ModelFile> expected_;  // the project's model, until it is compared
   bool hashing_ = false;               // the hash was requested

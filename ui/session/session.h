@@ -101,6 +101,8 @@ class Session final : public QObject {
   [[nodiscard]] std::shared_ptr<const protocol::GraphDocument> document() const {
     return model_ ? index_.document() : nullptr;
   }
+  // The last modelChanged() told of the model shown before, opened again: its contents are the same.
+  [[nodiscard]] bool isSameModel() const { return sameModel_; }
   // Returns why the open model can be neither run nor folded, as a sentence; empty: nothing is in the way.
   [[nodiscard]] QString cannotRun() const { return model_ ? QString::fromStdString(model_->cannot_run) : QString(); }
   // Returns why no request can run the model, as a sentence; empty: nothing is in the way but what is under way.
@@ -247,6 +249,7 @@ class Session final : public QObject {
   void takeNext();
   void startOver(const QString& path);
   void opened(protocol::ModelInfo&& info);
+  void takeModel(protocol::ModelInfo&& info, bool same);
   void foldAgain();
   void planChosen();
   void foldChosen();
@@ -256,6 +259,7 @@ class Session final : public QObject {
   void dropAnalysis();
   void useInputsAgain(const protocol::InputsParams& before);
   void restoreProject();
+  void restored(const std::string& source);  // source: the hash of the open model, where the project has a proof of it
   void analyzed(protocol::Analysis&& analysis);
   [[nodiscard]] QString presetName() const;
   void dropProofsOfOtherInputs();
@@ -266,7 +270,7 @@ class Session final : public QObject {
   void requestPlan();
   void requestOffer();
   [[nodiscard]] protocol::FoldParams foldParams(bool verify) const;
-  // Tells that a file was written, and how to take that as done.
+  // Called when the engine has written a file; take() shows it as done once it is where the user wants it.
   using Written = std::function<void(const std::function<void()>& take)>;
   // Calls `request` with the path that the engine is to write to. Where the user wants the file here and the engine is
   // on another machine, it is fetched before it is taken as done.
@@ -295,6 +299,7 @@ class Session final : public QObject {
   std::vector<std::pair<EngineRun*, JobKind>> beside_;
   QString path_;
   std::optional<protocol::ModelInfo> model_;
+  bool sameModel_ = false;
   ModelIndex index_;
   std::optional<protocol::Analysis> analysis_;
   ShownPlan plan_;
@@ -330,5 +335,17 @@ class Session final : public QObject {
   Opening opening_;
   protocol::InputsParams inputs_;
 };
+
+template <class Params, class T>
+void Session::runJob(JobKind kind, const protocol::Method<Params, T>& method,
+                     const std::type_identity_t<Params>& params,
+                     const std::type_identity_t<std::function<void(T&)>>& done, const Failed& failed) {
+  startJob(kind);
+  jobQuestion_.ask(method, params, [this, done, failed](Reply<T>& reply) {
+    const Job ended = job_;
+    endJob();
+    reply ? done(*reply) : jobFailed(ended, reply.error(), failed);
+  });
+}
 
 }  // namespace normlens::ui

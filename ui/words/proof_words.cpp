@@ -1,6 +1,8 @@
 #include "ui/words/proof_words.h"
 
 #include <QCoreApplication>
+#include <QDateTime>
+#include <QLocale>
 
 #include "core/protocol/proof_text.h"
 #include "ui/words/format.h"
@@ -11,6 +13,11 @@ bool losesPrecision(const protocol::VerifyResult& proof) { return protocol::lose
 QString proofTitle(const protocol::VerifyResult& proof) { return text(protocol::proofTitle(proof)); }
 QString proofCaution(const protocol::VerifyResult& proof) { return text(protocol::proofCaution(proof)); }
 QString allowedInFile(const protocol::VerifyResult& proof) { return text(protocol::allowedInFile(proof)); }
+
+QString provedAt(const protocol::FoldResult& fold) {
+  const QDateTime at = QDateTime::fromString(text(fold.proved), Qt::ISODate).toLocalTime();
+  return at.isValid() ? QLocale::c().toString(at, QStringLiteral("MMM d, yyyy, HH:mm")) : QString();
+}
 
 QString otherProof(bool canUndo, bool canRedo) {
   const auto words = [](const char* source) { return QCoreApplication::translate("ProofWords", source); };

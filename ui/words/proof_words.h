@@ -12,6 +12,8 @@ namespace normlens::ui {
 [[nodiscard]] bool losesPrecision(const protocol::VerifyResult& proof);
 [[nodiscard]] QString proofCaution(const protocol::VerifyResult& proof);
 [[nodiscard]] QString allowedInFile(const protocol::VerifyResult& proof);
+// "Nov 30, 2026, 10:12", here; empty: it was not proved.
+[[nodiscard]] QString provedAt(const protocol::FoldResult& fold);
 // Which steps can lead to the plan that was proved, where the one shown was not.
 [[nodiscard]] QString otherProof(bool canUndo, bool canRedo);
 

@@ -76,8 +76,12 @@ class Engine {
     bindNeedingModel(methods::kPreviewCenter, [this](const auto& p) { return preview(*model_, p.value); });
     bindNeedingModel(methods::kFold, [this](const auto& p) {
       folded_ = p.plan;
-      return foldResult(*model_, p);
+      auto result = foldResult(*model_, p);
+      if (!p.verify) result.verify.reset();
+      if (p.verify) result.source = sourceHash();
+      return result;
     });
+    bindNeedingModel(methods::kSourceHash, [this](const auto&) { return protocol::SourceHash{sourceHash()}; });
     bindNeedingModel(methods::kZeroMeanMap, [this](const auto& p) { return zeroMeanMap(*model_, p); });
     bindNeedingModel(methods::kShiftCone, [this](const auto& p) { return shiftCone(*model_, p.node); });
     bindBench();
@@ -196,15 +200,24 @@ class Engine {
     });
   }
 
+  // Of the file's contents.
+  [[nodiscard]] std::string sourceHash() const {
+    std::ifstream file(path_, std::ios::binary);
+    const std::string content{std::istreambuf_iterator<char>(file), {}};
+    return std::to_string(std::hash<std::string>()(content));
+  }
+
   Result<protocol::ModelInfo> open(const protocol::OpenParams& params) {
     if (!std::filesystem::exists(params.path)) {
       return fail(ErrorCode::Unreadable, "There is no file " + params.path + ".", "Check the path.");
     }
+    path_ = params.path;
     if (params.path.find("several") != std::string::npos) return openOneOfTwo(params);
     inputs_.clear();
     const bool postNorm = params.path.find("bert") != std::string::npos;
     model_ = makeTransformer(mischief_.blocks, postNorm);
     protocol::ModelInfo info = modelInfo(*model_, params.path);
+    info.modified = std::filesystem::last_write_time(params.path).time_since_epoch().count();
     runs_ = params.path.find("opaque") == std::string::npos;
     hidden_ = params.path.find("hidden") != std::string::npos;
     if (!runs_) info.cannot_run = "This engine does not run mylib::mix.";
@@ -265,6 +278,7 @@ class Engine {
   engine::ExchangedFiles files_;
   CannedLab lab_;  // before the dispatcher, whose thread calls it
   protocol::Dispatcher dispatcher_;
+  std::string path_;  // of the model
   std::optional<CannedModel> model_;
   bool runs_ = true;                         // its operators are known
   bool hidden_ = false;                      // it was not run, so nothing is known of its norms

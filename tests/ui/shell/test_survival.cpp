@@ -9,6 +9,7 @@
 #include "tests/ui/shell/shown_window.h"
 #include "ui/client/engine_client.h"
 #include "ui/widgets/info_bar.h"
+#include "ui/window/actions.h"
 #include "ui/window/bottom/bottom_panel.h"
 #include "ui/window/frame/story_bar.h"
 #include "ui/window/workspace/workspace.h"
@@ -160,6 +161,26 @@ class TestSurvival final : public QObject {
     QVERIFY(shown.session.measurements()->last().has_value());
     shown.session.choices()->keepNorm(2, false);
     QVERIFY(!shown.session.foldResult().has_value());
+  }
+
+  // What was proved is known by its contents, not by when they were written.
+  void aRestartKeepsTheProofOfAFileThatWasTouched() {
+    const QTemporaryDir folder;
+    const QString model = test::modelFile(folder);
+    test::write(model, "model");
+    Shown shown(model);
+    shown.fold();
+    const auto restarted = [&] {
+      shown.window.actions()->restartEngine->trigger();
+      return QTest::qWaitFor([&] { return shown.session.served() && shown.session.plan() && !shown.session.busy(); });
+    };
+    test::write(model, "model");
+    QVERIFY(restarted());
+    QVERIFY(shown.session.foldResult() && shown.session.foldResult()->verify);
+    QVERIFY(shown.session.choices()->undoStack()->canUndo() && shown.session.canMeasure());
+    test::write(model, "other");
+    QVERIFY(restarted());
+    QVERIFY(!shown.session.foldResult() && !shown.session.choices()->undoStack()->canUndo());
   }
 
   // ---- death

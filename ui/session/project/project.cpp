@@ -127,13 +127,14 @@ Json toJson(const Project& project) {
   Json json = {{kMark, kProjectVersion},
                {"model",
                 {{"path", project.model.path.toStdString()},
-                 {"sha256", project.model.sha256.toStdString()},
+                 {"xxh3", project.model.xxh3.toStdString()},
                  {"bytes", project.model.bytes},
                  {"modified_ms", project.model.modifiedMs}}},
                {"plan", planJson(project)},
                {"inputs", protocol::toJson(project.inputs)},
                {"view", viewJson(project.view)}};
   if (!project.model.name.isEmpty()) json["model"]["name"] = project.model.name.toStdString();
+  if (project.proof) json["proof"] = protocol::toJson(*project.proof);
   if (project.bench) json["bench"] = protocol::toJson(*project.bench);
   for (const protocol::BenchResult& run : project.benchRuns) json["bench_runs"].push_back(protocol::toJson(run));
   json["bench_params"] = protocol::toJson(project.benchParams);
@@ -163,12 +164,13 @@ Project fromJson(const Json& json) {
   project.model.path = text(model.at("path").get<std::string>());
   project.model.name = text(model.value("name", std::string()));
   project.beside = text(model.value("beside", std::string()));
-  project.model.sha256 = text(model.value("sha256", std::string()));
+  project.model.xxh3 = text(model.value("xxh3", std::string()));
   project.model.bytes = wholeIn(model, "bytes", 0);
   project.model.modifiedMs = wholeIn(model, "modified_ms", 0);
   readPlan(json.at("plan"), project);
   if (json.contains("inputs")) project.inputs = inputsFrom(json["inputs"]);
   if (json.contains("view")) project.view = viewFrom(json["view"]);
+  if (json.contains("proof")) project.proof = decoded<protocol::FoldResult>(json["proof"]);
   if (json.contains("bench")) project.bench = decoded<protocol::BenchResult>(json["bench"]);
   for (const Json& run : listIn(json, "bench_runs")) {
     if (project.benchRuns.size() == kMostRuns) break;

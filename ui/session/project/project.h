@@ -1,7 +1,7 @@
 // A project: what the user did with a model, as a file. JSON, versioned, suffix ".normlens".
 //
 // Norms and values are written by name beside their numbers: an engine of another version, or a model that was exported
-// anew, may number them otherwise. The model itself is not in it, only where it is and what it was (SHA-256).
+// anew, may number them otherwise. The model itself is not in it, only where it is and what it was (XXH3).
 // Thread: value types, pure functions but for the two that touch files.
 #pragma once
 
@@ -22,7 +22,7 @@ inline constexpr int kProjectVersion = 1;
 
 struct ModelFile {
   QString path;
-  QString sha256;  // lower-case hex; empty: not hashed yet
+  QString xxh3;  // of its files, 32 hex digits; empty: not hashed yet
   qint64 bytes = 0;
   qint64 modifiedMs = 0;  // since 1970
   QString name = {};      // Chooses the model in a file that holds several; else empty.
@@ -56,6 +56,7 @@ struct Project {
   std::string flavour;
   protocol::InputsParams inputs;
   ProjectView view;
+  std::optional<protocol::FoldResult> proof;  // holds for a model with its source hash, and for the same plan
   std::optional<protocol::BenchResult> bench;
   std::vector<protocol::BenchResult> benchRuns;  // earlier ones
   protocol::BenchParams benchParams;             // The next one's.

@@ -91,6 +91,7 @@ class ProofPage final : public ColumnsPage {
                  {tr("centerings at run time"), QString::number(plan.centerings), {}},
                  {tr("time to fold"), formatMilliseconds(result->fold_ms),
                   tr("Analysis, centering and rewriting, without load, save and proof.")}});
+    if (const QString at = provedAt(*result); !at.isEmpty()) work.push_back({tr("proved"), at, {}});
     work_->setProperties(work);
   }
   [[nodiscard]] QString emptyText() const {

@@ -3,6 +3,7 @@
 #include <QComboBox>
 #include <QDir>
 #include <QFileInfo>
+#include <QLabel>
 #include <QSettings>
 #include <csignal>
 
@@ -11,6 +12,7 @@
 #include "ui/client/engine_client.h"
 #include "ui/graphview/graph_view.h"
 #include "ui/session/project_keeper.h"
+#include "ui/widgets/badge.h"
 #include "ui/widgets/info_bar.h"
 #include "ui/window/actions.h"
 #include "ui/window/workspace/graph_pane.h"
@@ -131,6 +133,54 @@ class TestProject final : public QObject {
     QTRY_VERIFY(test::contentOf(project_).contains("layer.1.output_norm"));
   }
 
+  // The proof is of the file with these contents and of this plan; it is not made again.
+  void theProofComesBackWithItsProject() {
+    {
+      Shown shown(model_);
+      shown.click("nextAction");
+      QTRY_VERIFY(shown.session.foldResult() && !shown.session.busy());
+      QTest::keyClick(&shown.window, Qt::Key_S, Qt::ControlModifier);
+      shown.answerFileDialog("projectDialog", project_);
+      QTRY_VERIFY(QFile::exists(project_));
+    }
+    const auto reopened = [&](Shown& shown) {
+      shown.click("openButton");
+      shown.answerFileDialog("openDialog", project_);
+      return QTest::qWaitFor(
+          [&] { return shown.session.plan() && !shown.session.busy() && !shown.session.restoring(); });
+    };
+    QByteArray written = test::contentOf(project_);
+    QVERIFY(written.contains("2026-11-30T12:00:00Z"));
+    written.replace("2026-11-30T12:00:00Z", "2026-11-28T12:00:00Z");  // a proof that is made now has the other time
+    test::write(project_, written);
+    {
+      Shown shown;
+      QVERIFY(reopened(shown));
+      QTRY_COMPARE(shown.child<Badge>("proofBadge")->word(), QStringLiteral("Exact in float64 and float32"));
+      const auto values = shown.window.findChildren<QLabel*>(QStringLiteral("propertyValue"));
+      QVERIFY(std::ranges::any_of(values, [](const QLabel* value) {
+        return value->accessibleName().startsWith(QStringLiteral("Nov 28, 2026"));
+      }));
+      QVERIFY(!shown.window.project()->dirty());
+      QTRY_VERIFY(shown.session.canMeasure());
+      shown.click("exportButton");
+      QTRY_COMPARE(shown.child<Badge>("exportBadge")->word(), QStringLiteral("Exact in float64 and float32"));
+      shown.window.actions()->undo->trigger();
+      QVERIFY(!shown.session.foldResult());
+    }
+    test::write(project_, QByteArray(written).replace("\"policy\": \"balanced\"", "\"policy\": \"all\""));
+    QVERIFY(test::contentOf(project_) != written);
+    Shown otherPlan;
+    QVERIFY(reopened(otherPlan));
+    QVERIFY(!otherPlan.session.foldResult());
+    test::write(project_, written);
+    test::write(model_, "another model");
+    Shown otherModel;
+    QVERIFY(reopened(otherModel));
+    QVERIFY(!otherModel.session.foldResult());
+    QTRY_VERIFY(otherModel.says(QStringLiteral("has changed since this project was saved")));
+  }
+
   void theViewIsAsItWas() {
     Shown shown(model_);
     auto* view = shown.window.workspace()->graph()->view();
@@ -211,8 +261,8 @@ class TestProject final : public QObject {
       QTRY_VERIFY(shown.session.plan() && !shown.session.busy());
       // The hash is there a moment after the model.
       QTRY_VERIFY(shown.window.project()->save(project_).has_value() &&
-                  test::contentOf(project_).contains("\"sha256\": \"") &&
-                  !test::contentOf(project_).contains("\"sha256\": \"\""));
+                  test::contentOf(project_).contains("\"xxh3\": \"") &&
+                  !test::contentOf(project_).contains("\"xxh3\": \"\""));
     }
     test::write(model_, "other content");
     Shown shown;
