@@ -109,6 +109,82 @@ class TestRealEngine final : public QObject {
     }
   }
 
+  // Keys alone: each goes to what has the focus, and what has none of it is not reached.
+  void keysTakeAModelFromOpenToExport() {
+    MainWindow window({realEngine(), ColorScheme::Light, false, false});
+    window.resize(1440, 900);
+    window.show();
+    QVERIFY(QTest::qWaitForWindowActive(&window));
+    Session& session = *window.session();
+    const auto press = [](Qt::Key key, Qt::KeyboardModifiers with = {}) {
+      QWidget* focus = QApplication::focusWidget();
+      QTest::keyClick(focus != nullptr ? focus : QApplication::activeWindow(), key, with);
+    };
+    const auto type = [](const QString& words) { QTest::keyClicks(QApplication::focusWidget(), words); };
+    const auto in = [](const char* name) {
+      const QWidget* focus = QApplication::focusWidget();
+      return focus != nullptr && focus->objectName() == QLatin1String(name);
+    };
+    const auto openByKeys = [&](const QString& path) {
+      press(Qt::Key_O, Qt::ControlModifier);
+      QTRY_VERIFY(in("fileNameEdit"));
+      type(path);
+      press(Qt::Key_Return);
+      QTRY_VERIFY(window.findChild<QFileDialog*>() == nullptr);
+      window.activateWindow();  // as a window manager does
+      QVERIFY(QTest::qWaitForWindowActive(&window));
+    };
+    openByKeys(demo("gpt2.pt"));
+    QTRY_VERIFY_WITH_TIMEOUT(session.plan().has_value() && !session.busy(), kPatienceMs);
+    press(Qt::Key_1, Qt::AltModifier);
+    QTRY_VERIFY(in("normList"));
+    for (int i = 0; i < 4; ++i) press(Qt::Key_Down);  // the first leads to the heading
+    QTRY_COMPARE(session.selection()->current().norm, 2);
+    press(Qt::Key_Up);
+    QTRY_COMPARE(session.selection()->current().norm, 1);
+    press(Qt::Key_L, Qt::ControlModifier);  // stays a LayerNorm
+    QTRY_VERIFY_WITH_TIMEOUT(session.plan() && !session.folds(1) && !session.busy(), kPatienceMs);
+    press(Qt::Key_Return, Qt::ControlModifier);
+    QTRY_VERIFY_WITH_TIMEOUT(session.foldResult() && !session.busy(), kPatienceMs);
+    QVERIFY(session.foldResult()->ok);
+    press(Qt::Key_E, Qt::ControlModifier);
+    QTRY_VERIFY(in("exportPlace0"));
+    press(Qt::Key_Down);
+    QTRY_COMPARE(window.findChild<QLabel*>(QStringLiteral("exportTitle"))->text(), QStringLiteral("Core ML"));
+    press(Qt::Key_Up);
+    QTRY_COMPARE(window.findChild<QLabel*>(QStringLiteral("exportTitle"))->text(), QStringLiteral("torch"));
+    for (int i = 0; i < 3 && !in("exportFile"); ++i) press(Qt::Key_Tab);
+    QVERIFY2(in("exportFile"), qPrintable(QApplication::focusWidget()->objectName()));
+    press(Qt::Key_A, Qt::ControlModifier);
+    const QString target = folder_.filePath(QStringLiteral("by_keys.pt"));
+    type(target);
+    press(Qt::Key_Return, Qt::ControlModifier);
+    QTRY_VERIFY_WITH_TIMEOUT(session.exported() && !session.busy(), kPatienceMs);
+    QVERIFY(runEngine(
+        {QStringLiteral("diff"), demo("gpt2.pt"), target, QStringLiteral("--fail-above"), QStringLiteral("1e-5")}));
+    press(Qt::Key_Escape);  // the field
+    press(Qt::Key_Escape);  // the sheet
+    QTRY_VERIFY(!window.workspace()->sheet()->isVisible());
+    openByKeys(target);
+    QTRY_VERIFY_WITH_TIMEOUT(session.path() == target && session.analysis() && !session.busy(), kPatienceMs);
+    QCOMPARE(session.analysis()->totals.layer_norms, 1);  // the one that stays
+  }
+
+  // The learned positions of a ViT, as the bias of a linear layer that is written as two nodes.
+  void aConstantThatIsAddedIsABias() {
+    MainWindow window({realEngine(), ColorScheme::Light, false, false});
+    QVERIFY(showPlanned(window, "vit.pt"));
+    const auto& nodes = window.session()->index().graph().nodes;
+    const auto added = std::ranges::find(nodes, NodeClass::Bias, &protocol::GraphNode::role);
+    QVERIFY(added != nodes.end());
+    window.session()->selection()->selectNode(added->id);
+    QStringList words;
+    for (const auto* label : window.findChildren<QLabel*>()) {
+      if (label->isVisible()) words << label->text();
+    }
+    QVERIFY2(words.join(u' ').contains(QStringLiteral("Bias: adds a constant")), qPrintable(words.join(u' ')));
+  }
+
   void aStreamIsNarrowedAndTheFileVerifies() {
     MainWindow window({realEngine(), ColorScheme::Light, false, false});
     Session& session = *window.session();
