@@ -11,7 +11,7 @@ from normlens.engine.frames import read_frame, write_frame
 from normlens.engine.program import Path, environment_for, find_engine
 from normlens.errors import EngineDied, EngineError
 
-PROTOCOL = 5  # core/protocol/messages.h
+PROTOCOL = 6  # core/protocol/messages.h
 
 # The arguments of this package that a hint of the engine ends in, by its key (core/base/words/hint.h).
 PLACES = {
