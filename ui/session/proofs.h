@@ -16,6 +16,7 @@ struct Proof {
   protocol::FoldResult result;
   std::optional<protocol::ExportResult> exported;
   std::optional<protocol::BenchResult> measured = {};
+  bool ofProject = false;  // a project file says so, and no engine of this session
 };
 
 class Proofs final {

@@ -358,6 +358,7 @@ void Session::showProofOfPlan() {
   const Proof* known = proofs_.of(choices_->params(), flavour_);
   if (known == nullptr || !sameEdits(known->result.plan, *plan())) return;
   fold_ = known->result;
+  proofOfProject_ = known->ofProject;
   exported_ = known->exported;
   if (known->measured) measurements_->bringBack(*known->measured);
   foldServed_ = false;
@@ -521,6 +522,7 @@ void Session::voidProof() {
   const bool measured = measurements_->retire(job_.kind == JobKind::Measuring);
   const bool folded = std::exchange(fold_, std::nullopt).has_value();
   exported_.reset();
+  proofOfProject_ = false;
   if (!folded && !measured) return;
   Q_EMIT foldChanged();
   Q_EMIT measurements_->changed();

@@ -111,6 +111,8 @@ class Session final : public QObject {
   [[nodiscard]] const std::optional<protocol::Analysis>& analysis() const { return analysis_; }
   [[nodiscard]] const std::optional<protocol::PlanInfo>& plan() const { return plan_.plan(); }
   [[nodiscard]] const std::optional<protocol::FoldResult>& foldResult() const { return fold_; }
+  // Its proof came with the project file, which anybody may have written: exportFor() proves it again.
+  [[nodiscard]] bool isProofOfProject() const { return proofOfProject_; }
   [[nodiscard]] Measurements* measurements() const { return measurements_; }
   // The models that are to be measured are there and nothing else is under way.
   [[nodiscard]] bool canMeasure() const { return analysis_ && opening_.served && !busy() && hasSides(); }
@@ -300,6 +302,7 @@ class Session final : public QObject {
   QString path_;
   std::optional<protocol::ModelInfo> model_;
   bool sameModel_ = false;
+  bool proofOfProject_ = false;
   ModelIndex index_;
   std::optional<protocol::Analysis> analysis_;
   ShownPlan plan_;

@@ -219,7 +219,7 @@ void Session::restored(const std::string& source) {
   measurements_->restore(project);
   if (project.proof && !source.empty() && project.proof->source == source) {
     project.proof->plan = *plan();
-    proofs_.keep({choices_->params(), flavour_, *project.proof, std::nullopt, measurements_->last()}, inputs_);
+    proofs_.keep({choices_->params(), flavour_, *project.proof, std::nullopt, measurements_->last(), true}, inputs_);
     choices_->setFolded(static_cast<int>(plan()->folded.size()));  // which shows it
   }
   const int norm = project.view.norm.isEmpty() ? -1 : normNamed(project.view.norm);

@@ -20,7 +20,7 @@ void Session::exportFor(const QString& path, const protocol::TargetInfo& target)
   if (!plan() || busy()) return;
   toWrite_ = {path, target.name, flavour_};
   setFlavour(text(target.norm));
-  if (fold_ && foldServed_) return writeNext();
+  if (fold_ && foldServed_ && !proofOfProject_) return writeNext();
   if (!busy()) fold();  // else the fold is being made anew
 }
 

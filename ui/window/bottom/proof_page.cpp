@@ -91,7 +91,11 @@ class ProofPage final : public ColumnsPage {
                  {tr("centerings at run time"), QString::number(plan.centerings), {}},
                  {tr("time to fold"), formatMilliseconds(result->fold_ms),
                   tr("Analysis, centering and rewriting, without load, save and proof.")}});
-    if (const QString at = provedAt(*result); !at.isEmpty()) work.push_back({tr("proved"), at, {}});
+    if (const QString at = provedAt(*result); !at.isEmpty()) {
+      const bool told = session_->isProofOfProject();
+      work.push_back({tr("proved"), told ? tr("%1, says the project").arg(at) : at,
+                      told ? tr("Export proves it again before it writes a file.") : QString()});
+    }
     work_->setProperties(work);
   }
   [[nodiscard]] QString emptyText() const {
