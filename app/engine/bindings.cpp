@@ -92,7 +92,7 @@ Result<ModelInfo> open(service::Service& service, const OpenParams& params, cons
 Result<FoldResult> fold(service::Service& service, const FoldParams& params, const Task& task) {
   ASSIGN_OR_RETURN(auto result, service.fold(params, task));
   if (!result.verify) return result;
-  result.proved = service::utcNow();
+  if (result.verify->exact == true) result.proved = service::utcNow();
   if (auto source = service.sourceHash(task)) result.source = std::move(source->xxh3);
   return result;
 }

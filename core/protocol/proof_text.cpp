@@ -61,25 +61,29 @@ std::string allowedInFile(const VerifyResult& proof) {
   return limit + (basis.starts_with("6") ? " = " : ", ") + basis;
 }
 
-std::vector<std::string> proofDetails(const VerifyResult& proof) {
+std::vector<std::string> howProved(const VerifyResult& proof) {
   std::vector<std::string> sentences;
   if (!proof.algebra_reason.empty()) {
     const char* about = proof.algebra_done ? "About the float64 proof: " : "Not possible in float64: ";
     sentences.push_back(about + proof.algebra_reason + ".");
   }
+  if (proof.sections) {
+    sentences.push_back("The whole model does not fit in memory: proved in " + std::to_string(*proof.sections) +
+                        " sections, on drawn values along the stream, with rounding judged per section.");
+  }
+  if (proof.sample_only)
+    sentences.emplace_back("Compared on these inputs only: the model refused all other values and sizes.");
+  return sentences;
+}
+
+std::vector<std::string> proofDetails(const VerifyResult& proof) {
+  std::vector<std::string> sentences = howProved(proof);
   if (!proof.file_done && !proof.file_reason.empty())
     sentences.push_back("The files were not compared: " + proof.file_reason + ".");
   if (proof.errors && proof.file_dtype != "float64" && !proof.beyond_rounding) {
     sentences.push_back("Against exact numbers, the original is off by " + errorText(proof.errors->original) +
                         " and the fold by " + errorText(proof.errors->folded) + ".");
   }
-  if (proof.sections) {
-    sentences.push_back("Proved in " + std::to_string(*proof.sections) +
-                        " sections, on drawn values along the stream: the model as a whole was not run, and rounding "
-                        "was judged in each section alone.");
-  }
-  if (proof.sample_only)
-    sentences.emplace_back("Compared on these inputs only: the model refused all other values and sizes.");
   if (!proof.not_run.empty()) {
     sentences.push_back(
         "Folded, but in a branch that these inputs do not take: " + boost::algorithm::join(proof.not_run, ", ") + ".");

@@ -18,7 +18,9 @@ namespace normlens::protocol {
 [[nodiscard]] std::string limitBasis(const VerifyResult& proof);
 // "0.19 = 6 × a few roundings in bfloat16"
 [[nodiscard]] std::string allowedInFile(const VerifyResult& proof);
-// Sentences on what the title and the figures leave out.
+// How it was proved, in sentences, where that is not the usual way.
+[[nodiscard]] std::vector<std::string> howProved(const VerifyResult& proof);
+// Sentences on what the title and the figures leave out, how it was proved first.
 [[nodiscard]] std::vector<std::string> proofDetails(const VerifyResult& proof);
 
 }  // namespace normlens::protocol

@@ -147,6 +147,14 @@ TEST(Report, ItsTitleHasBothErrorsAndTheNormsThatDidNotRun) {
       "than rounding.");
 }
 
+TEST(Report, AProofByTheFilesAloneSaysNothingOfFloat64) {
+  Facts facts = someFacts();
+  facts.fold->verify->algebra_done = false;
+  facts.fold->verify->beyond_rounding = true;
+  facts.fold->verify->errors = {0.05, 0.063};
+  EXPECT_EQ(composed(facts).banner.title, "float32 as near as the original");
+}
+
 TEST(Report, WhatIsNotProvedIsNotCalledSo) {
   Facts facts = someFacts();
   facts.fold->verify->exact = false;

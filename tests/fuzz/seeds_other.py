@@ -149,7 +149,7 @@ def plan(folder):
 def project(folder):
     whole = {
         "normlens_project": 1,
-        "model": {"path": "/a/b.pt", "beside": "b.pt", "sha256": "00ff", "bytes": 12, "modified_ms": 34},
+        "model": {"path": "/a/b.pt", "beside": "b.pt", "xxh3": "00ff", "bytes": 12, "modified_ms": 34},
         "plan": {"policy": "all", "prices": "measured", "max_growth_percent": 10.0, "kept": ["h.0.ln_1"],
                  "centered": [{"value": 7, "name": "sum.3"}], "norm": "fast"},
         "inputs": {"specs": ["in_0=int64[2,8]:0..9"], "npz": "", "assume": ["gate[-1]=1"], "strict": False},

@@ -162,7 +162,47 @@ class Norms(unittest.TestCase):
         self.assertLess(ours, 1e-5)
         self.assertLessEqual(ours, theirs)
 
-    def test_compressed_rows_are_the_layer_norm_of_what_they_stand_for(self):
+    def test_refusals_name_the_cause(self):
+        x = randn(4, 8)
+        norms = torch.ops.normlens
+        for words, call in {
+            "rms_norm: .*as many elements as the last axis": lambda: norms.rms_norm(x, randn(7), None, EPS),
+            "layer_norm: .*at least one axis": lambda: norms.layer_norm(randn(1)[0], None, None, EPS),
+            "center: .*float32, float64": lambda: norms.center(torch.ones(4, 8, device=DEVICE).int()),
+            "weight must be float32": lambda: norms.center(x, torch.ones(8, device=DEVICE).int()),
+            "weight must have one axis": lambda: norms.rms_norm(x, randn(1, 8), None, EPS),
+            "add_rms_norm: residual must have the type": lambda: norms.add_rms_norm(x, x.half(), None, None, EPS),
+            "add_center: residual must have the shape": lambda: norms.add_center(x, randn(4, 9)),
+            "add_layer_norm: x needs": lambda: norms.add_layer_norm(randn(1)[0], randn(1)[0], None, None, EPS),
+        }.items():
+            with self.subTest(words), self.assertRaisesRegex(RuntimeError, "^normlens::.*" + words) as caught:
+                call()
+            self.assertNotIn("\n", str(caught.exception))
+
+    def test_shapes_alone_are_refused_for_the_same_causes(self):
+        x = torch.empty(4, 8, device="meta")
+        norms = torch.ops.normlens
+        for words, call in {
+            "rms_norm: x must be float32": lambda: norms.rms_norm(x.int(), None, None, EPS),
+            "rms_norm: weight must have one axis": lambda: norms.rms_norm(x, x, None, EPS),
+            "layer_norm: x needs at least one axis": lambda: norms.layer_norm(x[0, 0], None, None, EPS),
+            "residual must have the type": lambda: norms.add_rms_norm(x, x.half(), None, None, EPS),
+            "residual must have the shape": lambda: norms.add_rms_norm(x, x[:, :3], None, None, EPS),
+        }.items():
+            with self.subTest(words), self.assertRaisesRegex(RuntimeError, "^normlens::.*" + words):
+                call()
+
+    def test_no_derivative_is_told_not_made_up(self):
+        x = randn(4, 8).requires_grad_()
+        y = torch.ops.normlens.rms_norm(x, None, None, EPS)
+        with self.assertWarnsRegex(UserWarning, "autograd kernel was not registered"):
+            y.sum().backward()
+        self.assertIsNone(x.grad)
+
+
+class FusedNorms(unittest.TestCase):
+    def test_types(self):
+        torch.manual_seed(4)
         for name, plain in FUSED:
             for dtype in TYPES:
                 for width in (1, 31, 768):

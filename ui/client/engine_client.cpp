@@ -1,6 +1,7 @@
 #include "ui/client/engine_client.h"
 
 #include <QCoreApplication>
+#include <QFileInfo>
 #include <QMetaObject>
 #include <QStandardPaths>
 #include <QTimer>
@@ -96,7 +97,8 @@ void EngineClient::start() {
   connect(process_, &QProcess::errorOccurred, this, [this, generation](QProcess::ProcessError error) {
     if (error != QProcess::FailedToStart) return;
     // Qt says it as the system does, "execvp: …".
-    const bool there = !QStandardPaths::findExecutable(process_->program()).isEmpty();
+    const bool there =
+        QFileInfo::exists(process_->program()) || !QStandardPaths::findExecutable(process_->program()).isEmpty();
     const QString reason = (there ? tr("%1 could not be started: the system does not run the program %2.")
                                   : tr("%1 could not be started: there is no program %2."))
                                .arg(name(), process_->program());

@@ -221,6 +221,7 @@ QRectF GraphView::wholeArea() const {
   if (!Camera::fitting(bounds, free).toScreen(bounds).intersects(corner)) return free;
   const QRectF above(free.topLeft(), QPointF(free.right(), corner.top() - kMargin));
   const QRectF beside(free.topLeft(), QPointF(corner.left() - kMargin, free.bottom()));
+  if (above.isEmpty() || beside.isEmpty()) return free;
   return Camera::fitting(bounds, beside).zoom > Camera::fitting(bounds, above).zoom ? beside : above;
 }
 

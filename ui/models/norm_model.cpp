@@ -152,7 +152,7 @@ QVariant NormModel::groupData(Verdict verdict, int role) const {
       QString words = verdictMeaning(verdict);
       if (const QString& shared = shared_[static_cast<size_t>(verdict)]; !shared.isEmpty())
         words += u'\n' + tr("All names here begin with %1").arg(shared);
-      return words + (count > 0 ? u'\n' + groupPlan(groups_[static_cast<size_t>(verdict)]) : QString());
+      return words + (count > 0 ? u'\n' + groupPlan(verdict, groups_[static_cast<size_t>(verdict)]) : QString());
     }
     case Qt::AccessibleTextRole:
       return QStringLiteral("%1, %2").arg(verdictTitle(verdict)).arg(count);

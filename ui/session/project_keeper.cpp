@@ -202,7 +202,8 @@ void ProjectKeeper::modelOpened() {
   onDisk_ = modelFileAt(model_.path);
 }
 
-// Once the plan is there: before, the engine wants the disk and the processor for what the user waits for.
+// Once the plan is there: what the user waits for goes first. The engine reads the file for it, at some gigabytes a
+// second, and answers nothing else meanwhile.
 void ProjectKeeper::identify() {
   if (hashing_ || !session_->plan()) return;
   hashing_ = true;

@@ -22,7 +22,9 @@ struct Proof {
 class Proofs final {
  public:
   void keep(Proof proof, const protocol::InputsParams& inputs);  // in the place of an older one of the same plan
-  [[nodiscard]] Proof* of(const protocol::PlanParams& params, const std::string& flavour);  // nullptr: none
+  // nullptr: none
+  [[nodiscard]] const Proof* of(const protocol::PlanParams& params, const std::string& flavour) const;
+  [[nodiscard]] Proof* of(const protocol::PlanParams& params, const std::string& flavour);
   [[nodiscard]] bool areOf(const protocol::InputsParams& inputs) const;
   // Returns the hash of the model's file, which all of them are of; empty: there is none.
   [[nodiscard]] std::string source() const { return proofs_.empty() ? std::string() : proofs_.back().result.source; }

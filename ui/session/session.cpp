@@ -123,7 +123,11 @@ void Session::cancel() {
     Q_EMIT jobChanged();
     return courier_->running() ? courier_->stop() : jobQuestion_.stop();
   }
-  if (confirmationQuestion_.pending()) return confirmationQuestion_.stop();
+  if (confirmationQuestion_.pending()) {
+    confirmation_.stopping = true;
+    Q_EMIT jobChanged();
+    return confirmationQuestion_.stop();
+  }
   const Job besides = running();
   for (const auto& [run, kind] : beside_) {
     if (!run->running()) continue;
@@ -530,7 +534,6 @@ void Session::voidProof() {
 
 void Session::opened(protocol::ModelInfo&& info) {
   takeNext();
-  opening_.served = true;
   // An engine that had to be started again opens the file anew.
   const bool same =
       model_ && model_->path == info.path && model_->model == info.model && model_->file_bytes == info.file_bytes;
@@ -542,10 +545,13 @@ void Session::opened(protocol::ModelInfo&& info) {
   runJob(
       JobKind::Opening, methods::kSourceHash, {},
       [this, held, source](const protocol::SourceHash& now) { takeModel(std::move(*held), now.xxh3 == source); },
-      [this, held](const EngineError&) { takeModel(std::move(*held), false); });
+      [this, held](const EngineError& error) {
+        error.cancelled() ? notOpened(false) : takeModel(std::move(*held), false);
+      });
 }
 
 void Session::takeModel(protocol::ModelInfo&& info, bool same) {
+  opening_.served = true;
   const Selection before = selection_->current();
   sameModel_ = same;
   index_ = ModelIndex(std::make_shared<const protocol::GraphDocument>(std::move(info.graph)));

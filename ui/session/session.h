@@ -111,8 +111,6 @@ class Session final : public QObject {
   [[nodiscard]] const std::optional<protocol::Analysis>& analysis() const { return analysis_; }
   [[nodiscard]] const std::optional<protocol::PlanInfo>& plan() const { return plan_.plan(); }
   [[nodiscard]] const std::optional<protocol::FoldResult>& foldResult() const { return fold_; }
-  // Its proof came with the project file, which anybody may have written: exportFor() proves it again.
-  [[nodiscard]] bool isProofOfProject() const { return proofOfProject_; }
   [[nodiscard]] Measurements* measurements() const { return measurements_; }
   // The models that are to be measured are there and nothing else is under way.
   [[nodiscard]] bool canMeasure() const { return analysis_ && opening_.served && !busy() && hasSides(); }
@@ -175,6 +173,9 @@ class Session final : public QObject {
   // Writes the norm of the target; folds and proves first where that is to be done. Nothing is written of a fold that
   // is not proved.
   void exportFor(const QString& path, const protocol::TargetInfo& target);
+  // The proof of the fold with this norm came with the project file, which anybody may have written: it is proved again
+  // before a file is written.
+  [[nodiscard]] bool isToldByProject(const std::string& norm) const;
   // Returns the fold of the plan with another norm: proved before, or shown; nullptr: there is none.
   [[nodiscard]] const protocol::FoldResult* foldWith(const std::string& norm);
   void narrowTo(const QString& path, bool force = false);  // with the streams of streams()

@@ -207,7 +207,8 @@ void Session::restoreProject() {
   if (!opening_.restoring) return;
   const auto& proof = opening_.restoring->proof;
   const bool sameInputs = protocol::toJson(opening_.restoring->inputs) == protocol::toJson(inputs_);
-  if (!proof || !proof->verify || !sameInputs || !sameEdits(proof->plan, *plan())) return restored({});
+  const bool sameNorm = opening_.restoring->flavour == flavour_;
+  if (!proof || !proof->verify || !sameInputs || !sameNorm || !sameEdits(proof->plan, *plan())) return restored({});
   runJob(
       JobKind::Planning, protocol::methods::kSourceHash, {},
       [this](const protocol::SourceHash& now) { restored(now.xxh3); }, [this](const EngineError&) { restored({}); });
@@ -231,6 +232,12 @@ void Session::setDigits(int digits) {
   if (digits == digits_) return;
   digits_ = digits;
   Q_EMIT digitsChanged();
+}
+
+bool Session::isToldByProject(const std::string& norm) const {
+  if (norm == flavour_) return proofOfProject_;
+  const Proof* known = proofs_.of(choices_->params(), norm);
+  return known != nullptr && known->ofProject;
 }
 
 const protocol::FoldResult* Session::foldWith(const std::string& norm) {

@@ -115,7 +115,7 @@ QString asSentence(const QString& words) {
 QString unbroken(QString sentence) {
   for (qsizetype i = sentence.size() - 2; i > 0; --i) {
     if (sentence[i] == u'.' && sentence[i - 1].isLetterOrNumber() && sentence[i + 1].isLetterOrNumber()) {
-      sentence.insert(i + 1, QChar(0x2060));
+      sentence.insert(i + 1, kWordJoiner);
     }
   }
   return sentence;

@@ -30,6 +30,7 @@ namespace normlens::ui {
 [[nodiscard]] QString shortName(const QString& path, int parts = 3);
 // The engine writes for a terminal: "check the path" -> "Check the path." A first word that is a name stays as it is.
 [[nodiscard]] QString asSentence(const QString& words);
+inline constexpr QChar kWordJoiner(0x2060);  // takes no room, and no line breaks at it
 // Dotted names stay on one line: joins what a line break would part ("layer.1.norm").
 [[nodiscard]] QString unbroken(QString sentence);
 [[nodiscard]] QString nameList(const std::vector<std::string>& names);  // "ids, mask"

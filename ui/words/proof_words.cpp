@@ -2,21 +2,19 @@
 
 #include <QCoreApplication>
 #include <QDateTime>
-#include <QLocale>
 
 #include "core/protocol/proof_text.h"
 #include "ui/words/format.h"
 
 namespace normlens::ui {
 
-bool losesPrecision(const protocol::VerifyResult& proof) { return protocol::losesPrecision(proof); }
 QString proofTitle(const protocol::VerifyResult& proof) { return text(protocol::proofTitle(proof)); }
 QString proofCaution(const protocol::VerifyResult& proof) { return text(protocol::proofCaution(proof)); }
 QString allowedInFile(const protocol::VerifyResult& proof) { return text(protocol::allowedInFile(proof)); }
 
 QString provedAt(const protocol::FoldResult& fold) {
   const QDateTime at = QDateTime::fromString(text(fold.proved), Qt::ISODate).toLocalTime();
-  return at.isValid() ? QLocale::c().toString(at, QStringLiteral("MMM d, yyyy, HH:mm")) : QString();
+  return at.isValid() ? formatDate(at.date()) + at.time().toString(QStringLiteral(", HH:mm")) : QString();
 }
 
 QString otherProof(bool canUndo, bool canRedo) {

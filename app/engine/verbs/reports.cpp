@@ -1,12 +1,10 @@
 #include "app/engine/verbs/reports.h"
 
 #include <algorithm>
-#include <boost/algorithm/string/join.hpp>
 #include <charconv>
 #include <string>
 
 #include "app/engine/verbs/paper_reference.h"
-#include "core/base/formatted.h"
 #include "core/protocol/bench_messages.h"
 #include "core/protocol/figure_text.h"
 #include "core/protocol/json.h"

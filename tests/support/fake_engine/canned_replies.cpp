@@ -302,7 +302,7 @@ protocol::FoldResult foldResult(const CannedModel& model, const protocol::FoldPa
   }
   result.ok = *proof.exact;
   result.verify = proof;
-  result.proved = "2026-11-30T12:00:00Z";
+  if (result.ok) result.proved = "2026-11-30T12:00:00Z";
   return result;
 }
 

@@ -14,6 +14,8 @@
 #include "ui/window/inspector/weight_view.h"
 #include "ui/window/workspace/graph_pane.h"
 #include "ui/window/workspace/workspace.h"
+#include "ui/words/format.h"
+#include "ui/words/plan_mark.h"
 
 namespace normlens::ui {
 
@@ -189,6 +191,8 @@ class TestInspector final : public test::ModelTest {
     QVERIFY2(norm.startsWith(QStringLiteral("h.1.ln_2\n")), qPrintable(norm));
     QVERIFY2(norm.contains(QString::fromStdString(shown.session.norm(3)->reason)), qPrintable(norm));
     QVERIFY2(norm.contains(QStringLiteral("\n  eps: ")), qPrintable(norm));
+    QVERIFY2(norm.contains(verdictTitle(shown.session.norm(3)->verdict)), qPrintable(norm));
+    QVERIFY2(!norm.contains(u'<') && !norm.contains(kWordJoiner), qPrintable(norm));
     for (const protocol::GraphNode& node : shown.session.index().graph().nodes) {
       if (node.op != "aten::gelu") continue;
       shown.session.selection()->selectNode(node.id);

@@ -20,12 +20,13 @@ void Session::exportFor(const QString& path, const protocol::TargetInfo& target)
   if (!plan() || busy()) return;
   toWrite_ = {path, target.name, flavour_};
   setFlavour(text(target.norm));
-  if (fold_ && foldServed_ && !proofOfProject_) return writeNext();
+  if (fold_ && foldServed_) return writeNext();
   if (!busy()) fold();  // else the fold is being made anew
 }
 
 void Session::writeNext() {
   if (!toWrite_ || busy()) return;
+  if (proofOfProject_) return fold();  // it is proved here before it is written
   const ToWrite next = *std::exchange(toWrite_, std::nullopt);
   if (fold_ && fold_->ok) write(next.path, next.target, false);
 }

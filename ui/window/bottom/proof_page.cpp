@@ -1,7 +1,9 @@
 #include "ui/window/bottom/pages.h"
 
 #include <QPushButton>
+#include <boost/algorithm/string/join.hpp>
 
+#include "core/protocol/proof_text.h"
 #include "ui/session/session.h"
 #include "ui/widgets/property_list.h"
 #include "ui/window/bottom/columns_page.h"
@@ -9,19 +11,6 @@
 
 namespace normlens::ui {
 namespace {
-
-// Describes how it was proved, where that is not the usual way.
-QString noteOf(const protocol::VerifyResult& proof) {
-  if (!proof.algebra_reason.empty()) return text(proof.algebra_reason);
-  if (proof.sections)
-    return QObject::tr(
-        "the whole model does not fit in memory: %n section(s) were compared, each on drawn values along the stream, "
-        "and rounding was judged per section",
-        nullptr, *proof.sections);
-  if (proof.sample_only)
-    return QObject::tr("compared on these inputs only: the model refused all other values and sizes");
-  return {};
-}
 
 // Shows what folding did and what the proof found: folded k of n, tensors centered, times, errors in both precisions.
 class ProofPage final : public ColumnsPage {
@@ -92,7 +81,7 @@ class ProofPage final : public ColumnsPage {
                  {tr("time to fold"), formatMilliseconds(result->fold_ms),
                   tr("Analysis, centering and rewriting, without load, save and proof.")}});
     if (const QString at = provedAt(*result); !at.isEmpty()) {
-      const bool told = session_->isProofOfProject();
+      const bool told = session_->isToldByProject(session_->flavour());
       work.push_back({tr("proved"), told ? tr("%1, says the project").arg(at) : at,
                       told ? tr("Export proves it again before it writes a file.") : QString()});
     }
@@ -125,9 +114,9 @@ class ProofPage final : public ColumnsPage {
             tr("1e-10, or six times the original's own rounding noise in float64 if that is more.")},
            {tr("largest absolute difference"), formatError(proof.algebra.max_abs), {}}});
     }
-    const QString note = noteOf(proof);
-    algebraNote_->setVisible(!note.isEmpty());
-    algebraNote_->setText(asSentence(note));
+    const auto how = protocol::howProved(proof);
+    algebraNote_->setVisible(!how.empty());
+    algebraNote_->setText(text(boost::algorithm::join(how, " ")));
     QVector<Property> file;
     if (proof.file_done) {
       file = {{tr("largest relative difference"), formatError(proof.file.max_rel), {}, true},

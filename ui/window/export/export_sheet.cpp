@@ -7,7 +7,6 @@
 #include <QFile>
 #include <QFileInfo>
 #include <QLineEdit>
-#include <QLocale>
 #include <QPushButton>
 #include <QScrollArea>
 #include <QShortcut>
@@ -281,7 +280,7 @@ void ExportSheet::requestTargets() {
   targetsQuestion_.ask(protocol::methods::kTargets, {}, [this](const Reply<protocol::Targets>& reply) {
     if (!reply) return listedFor_.clear();
     targets_ = reply->targets;
-    loads_->setText(whatLoads());
+    loads_->setText(whatLoads());  // which names each by its own norm
     // Of targets that take the same file one fold is proved.
     for (protocol::TargetInfo& target : targets_)
       target.norm = std::ranges::find(targets_, target.operators, &protocol::TargetInfo::operators)->norm;
@@ -557,7 +556,9 @@ void ExportSheet::showProof(const protocol::FoldResult* fold) {
   proof_->setProperties(rows);
   proof_->setVisible(!rows.isEmpty());
   const QString caution = proof == nullptr ? QString() : proofCaution(*proof);
+  const bool told = proof != nullptr && session_->isToldByProject(place().target.norm);
   proofNote_->setText(!caution.isEmpty() ? caution
+                      : told             ? tr("The project says so. It is proved again before it is written.")
                       : proof != nullptr ? sameFile()
                       : other ? tr("This target takes another norm than the one that was proved, so the fold is "
                                    "proved with it before it is written.")

@@ -68,7 +68,7 @@ class Legend final : public QWidget {
     grid->setHorizontalSpacing(8);
     grid->setVerticalSpacing(0);
     grid->addWidget(makeLabel(tr("Legend"), "section", this), 0, 0, 1, 2);
-    const QString column[] = {QStringLiteral("LSRZ"), QStringLiteral("OANM")};
+    const QString column[] = {QStringLiteral("LBSRZ"), QStringLiteral("OANM")};
     for (int c = 0; c < 2; ++c) {
       for (int r = 0; r < column[c].size(); ++r) grid->addWidget(new LegendEntry(column[c][r], this), r + 1, c);
       grid->setColumnStretch(c, 1);

@@ -3,6 +3,7 @@
 #include <QCoreApplication>
 #include <algorithm>
 
+#include "core/protocol/proof_text.h"
 #include "ui/client/engine_client.h"
 #include "ui/session/session.h"
 #include "ui/words/bench_text.h"
@@ -138,6 +139,8 @@ StoryStep provedStep(const Session& session) {
   }
   step.done = proof.exact == true;
   step.why = proofCaution(proof);
+  if (step.why.isEmpty() && session.isToldByProject(session.flavour()))
+    step.why = tr("The project says so. Export proves it again.");
   if (!proof.exact) {
     step.pieces.push_back({tr("not decided"), Tone::Plain});
     return step;
@@ -150,7 +153,7 @@ StoryStep provedStep(const Session& session) {
   if (proof.algebra_done) put(proof.algebra, QStringLiteral("float64"), true);
   if (proof.file_done && proof.file_dtype != "float64") {
     if (proof.algebra_done) step.pieces.back().text += u',';
-    put(proof.file, text(proof.file_dtype), !losesPrecision(proof));
+    put(proof.file, text(proof.file_dtype), !protocol::losesPrecision(proof));
   }
   return step;
 }

@@ -7,12 +7,14 @@
 #include <QScrollArea>
 #include <QStackedWidget>
 #include <QStringList>
+#include <QTextDocumentFragment>
 #include <QWidget>
 #include <algorithm>
 
 #include "core/protocol/input_groups.h"
 #include "ui/session/session.h"
 #include "ui/theme/class_mark.h"
+#include "ui/widgets/badge.h"
 #include "ui/widgets/elided_label.h"
 #include "ui/widgets/icon_button.h"
 #include "ui/widgets/needs_list.h"
@@ -52,10 +54,13 @@ QString textOf(const QWidget& page) {
     const auto* label = qobject_cast<const QLabel*>(part);
     const QWidget* row = part->parentWidget();
     const bool isNeed = qobject_cast<const NeedsList*>(row) != nullptr;
-    if ((label == nullptr && !isNeed) || !part->isVisibleTo(&page)) continue;
-    // The name of a label that is cut, and of a row that is painted, is its whole text.
-    const bool cut = isNeed || qobject_cast<const ElidedLabel*>(part) != nullptr;
-    const QString words = cut ? part->accessibleName() : label->text();
+    const bool isPainted = isNeed || qobject_cast<const Badge*>(part) != nullptr;
+    if ((label == nullptr && !isPainted) || !part->isVisibleTo(&page)) continue;
+    // The name of a label that is cut, and of what is painted, is its whole text.
+    const bool named = isPainted || qobject_cast<const ElidedLabel*>(part) != nullptr;
+    QString words = named ? part->accessibleName() : label->text();
+    if (Qt::mightBeRichText(words)) words = QTextDocumentFragment::fromHtml(words).toPlainText();
+    words.remove(kWordJoiner);
     if (words.isEmpty()) continue;
     if (part->objectName() == QStringLiteral("propertyValue")) {
       lines.back() = QStringLiteral("  %1: %2").arg(lines.back(), words);

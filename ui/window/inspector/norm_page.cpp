@@ -106,7 +106,9 @@ void PlanCard::showNorm(int norm) {
   const bool despite = mark.folded() && !folds(verdict);
   verdict_->set(despite ? Tone::Centering : kVerdictTones[static_cast<size_t>(verdict)],
                 despite ? planIcon(mark.state) : verdictIcon(verdict, early),
-                despite ? mark.centerings > 0 ? tr("Only with its own centering") : tr("Only with a carried mean")
+                despite ? mark.own              ? tr("Only with its own centering")
+                          : mark.centerings > 0 ? tr("Only with a centering")
+                                                : tr("Only with a carried mean")
                 : early ? tr("%1, to be confirmed by a run").arg(verdictTitle(verdict))
                         : verdictTitle(verdict));
   verdict_->setToolTip(verdictMeaning(verdict));

@@ -454,7 +454,7 @@ void GraphPane::showLegend(const graphview::NodeTimes* times) {
   if (mode_->current() != Cost || !session_->model()) return legend_->hide();
   const protocol::BenchPoint* point = session_->measurements()->timedNodes();
   if (times == nullptr && point != nullptr) {
-    return legend_->show(tr("No times after the plan yet"), !timesOf_.empty()
+    return legend_->show(tr("No times after the plan yet"), !timesOf_.empty() && !timesAfter_
                                                                 ? tr("Reading the folded graph")
                                                                 : tr("Measure the original against its fold."));
   }

@@ -44,10 +44,12 @@ std::string subtitleOf(const Facts& facts) {
 
 bool applied(const Facts& facts) { return facts.fold && !facts.plan.empty(); }
 
-std::string foldTitle(std::optional<bool> equal, bool inFloat64Alone) {
+// verify: null of a comparison.
+std::string foldTitle(std::optional<bool> equal, const protocol::VerifyResult* verify) {
   if (!equal) return "It was not decided whether an output changed";
   if (!*equal) return "The fold changes an output";
-  return inFloat64Alone ? "No output changed in float64" : "No output changed beyond rounding";
+  if (verify == nullptr || !verify->beyond_rounding) return "No output changed beyond rounding";
+  return verify->algebra_done ? "No output changed in float64" : protocol::proofTitle(*verify);
 }
 
 std::string proofText(const protocol::VerifyResult& verify) {
@@ -67,7 +69,7 @@ Banner ofFold(const Facts& facts) {
   Banner banner{equal != true ? Tone::Bad
                 : beyond      ? Tone::Neutral
                               : Tone::Good,
-                foldTitle(equal, beyond),
+                foldTitle(equal, verify),
                 verify != nullptr ? proofText(*verify) : std::string(),
                 {}};
   if (!isAccepted(facts)) banner.text = "The fold was not accepted: " + fold.reason + ".";
@@ -78,7 +80,7 @@ Banner ofFold(const Facts& facts) {
 Banner ofFile(const Facts& facts) {
   const std::optional<bool> equal = isEqual(facts);
   Banner banner{equal == true ? Tone::Good : Tone::Bad,
-                foldTitle(equal, false),
+                foldTitle(equal, nullptr),
                 "The fold is " + std::filesystem::path(facts.file->path).filename().string() + ".",
                 {}};
   if (!equal) {

@@ -4,6 +4,7 @@
 #include <QDir>
 #include <QFileInfo>
 #include <QLabel>
+#include <QLineEdit>
 #include <QSettings>
 #include <csignal>
 
@@ -166,12 +167,25 @@ class TestProject final : public QObject {
       QTRY_VERIFY(shown.session.canMeasure());
       shown.click("exportButton");
       QTRY_COMPARE(shown.child<Badge>("exportBadge")->word(), QStringLiteral("Exact in float64 and float32"));
-      // Anybody may have written the file: what is exported is proved here.
-      shown.child<QLineEdit>("exportFile")->setText(folder_.filePath(QStringLiteral("proved.pt")));
-      shown.click("exportWrite");
-      QTRY_VERIFY(shown.session.exported() && !shown.session.busy());
+      // Anybody may have written the file: what is exported is proved here, also on the way back from another norm.
+      const auto writtenFor = [&](const QString& target) {
+        for (auto* row : shown.child<QWidget>("exportTargets")->findChildren<QAbstractButton*>()) {
+          if (row->accessibleName() == target) QTest::mouseClick(row, Qt::LeftButton);
+        }
+        shown.child<QLineEdit>("exportFile")->setText(folder_.filePath(target + QStringLiteral(".pt")));
+        shown.click("exportWrite");
+        return QTest::qWaitFor([&] {
+          return shown.session.exported() && text(shown.session.exported()->path).endsWith(target + u".pt") &&
+                 !shown.session.busy();
+        });
+      };
+      QVERIFY(shown.child<QLabel>("exportProofNote")->text().startsWith(QStringLiteral("The project says so.")));
+      QVERIFY(writtenFor(QStringLiteral("torch with libnormlens_ops.so")));
+      QVERIFY(shown.session.isToldByProject("portable"));
+      QVERIFY(writtenFor(QStringLiteral("torch")));
+      QCOMPARE(shown.session.flavour(), std::string("portable"));
       QCOMPARE(shown.session.foldResult()->proved, std::string("2026-11-30T12:00:00Z"));
-      QVERIFY(!shown.session.isProofOfProject());
+      QVERIFY(!shown.session.isToldByProject(shown.session.flavour()));
     }
     test::write(project_, QByteArray(written).replace("\"policy\": \"balanced\"", "\"policy\": \"all\""));
     QVERIFY(test::contentOf(project_) != written);
