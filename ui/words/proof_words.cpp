@@ -3,14 +3,9 @@
 #include <QCoreApplication>
 #include <QDateTime>
 
-#include "core/protocol/proof_text.h"
 #include "ui/words/format.h"
 
 namespace normlens::ui {
-
-QString proofTitle(const protocol::VerifyResult& proof) { return text(protocol::proofTitle(proof)); }
-QString proofCaution(const protocol::VerifyResult& proof) { return text(protocol::proofCaution(proof)); }
-QString allowedInFile(const protocol::VerifyResult& proof) { return text(protocol::allowedInFile(proof)); }
 
 QString provedAt(const protocol::FoldResult& fold) {
   const QDateTime at = QDateTime::fromString(text(fold.proved), Qt::ISODate).toLocalTime();

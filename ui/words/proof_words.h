@@ -7,10 +7,6 @@
 
 namespace normlens::ui {
 
-// Those of core/protocol/proof_text.h.
-[[nodiscard]] QString proofTitle(const protocol::VerifyResult& proof);
-[[nodiscard]] QString proofCaution(const protocol::VerifyResult& proof);
-[[nodiscard]] QString allowedInFile(const protocol::VerifyResult& proof);
 // "Nov 30, 2026, 10:12", here; empty: it was not proved.
 [[nodiscard]] QString provedAt(const protocol::FoldResult& fold);
 // Which steps can lead to the plan that was proved, where the one shown was not.

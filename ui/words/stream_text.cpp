@@ -6,8 +6,8 @@
 #include <cmath>
 
 #include "core/base/plural.h"
+#include "core/protocol/proof_text.h"
 #include "ui/words/format.h"
-#include "ui/words/proof_words.h"
 
 namespace normlens::ui {
 
@@ -73,7 +73,7 @@ QString resultWords(const protocol::NarrowResult& result) {
   if (!result.written) return asSentence(text(result.reason)) + u' ' + tr("Nothing was written.");
   const QString name = QFileInfo(text(result.written->path)).fileName();
   const QString wrote = tr("Wrote %1 (%2).").arg(name, formatBytes(result.written->bytes));
-  const QString caution = result.verify ? proofCaution(*result.verify) : QString();
+  const QString caution = result.verify ? text(protocol::proofCaution(*result.verify)) : QString();
   const QString first = result.reason.empty() ? caution : asSentence(text(result.reason));
   return first.isEmpty() ? wrote : first + u' ' + wrote;
 }

@@ -7,6 +7,7 @@
 #include <limits>
 #include <map>
 
+#include "core/protocol/proof_text.h"
 #include "tests/support/graph_documents.h"
 #include "tests/ui/shell/shell_test.h"
 #include "ui/models/bench_export.h"
@@ -21,7 +22,6 @@
 #include "ui/session/model_index.h"
 #include "ui/session/proofs.h"
 #include "ui/words/format.h"
-#include "ui/words/proof_words.h"
 #include "ui/words/remaining_time.h"
 
 namespace normlens::ui {
@@ -214,32 +214,33 @@ class TestModels final : public QObject {
   // The words name the types, what decides the limit, and both errors where the fold is off by more than rounding.
   void aProofIsNamedWithItsTypes() {
     protocol::VerifyResult proof;
-    QCOMPARE(proofTitle(proof), QStringLiteral("Not decided"));
+    QCOMPARE(text(protocol::proofTitle(proof)), QStringLiteral("Not decided"));
     proof.exact = true;
     proof.algebra_done = proof.file_done = true;
     proof.file_dtype = "bfloat16";
     proof.file = {0.1, 0.08, 0.1875};
     proof.errors = {0.002, 0.06};
-    QCOMPARE(proofTitle(proof), QStringLiteral("Exact in float64 and bfloat16"));
-    QCOMPARE(proofCaution(proof), QString());
-    QCOMPARE(allowedInFile(proof), QStringLiteral("0.19 = 6 × a few roundings in bfloat16"));
+    QCOMPARE(text(protocol::proofTitle(proof)), QStringLiteral("Exact in float64 and bfloat16"));
+    QCOMPARE(text(protocol::proofCaution(proof)), QString());
+    QCOMPARE(text(protocol::allowedInFile(proof)), QStringLiteral("0.19 = 6 × a few roundings in bfloat16"));
     proof.floor = ErrorFloor::Original;
-    QCOMPARE(allowedInFile(proof), QStringLiteral("0.19 = 6 × the original's own error"));
+    QCOMPARE(text(protocol::allowedInFile(proof)), QStringLiteral("0.19 = 6 × the original's own error"));
     proof.beyond_rounding = true;
     proof.not_run = {"ln"};
-    QCOMPARE(proofTitle(proof), QStringLiteral("Exact in float64 · bfloat16 off by 0.06 · 1 not run"));
-    QCOMPARE(proofCaution(proof),
+    QCOMPARE(text(protocol::proofTitle(proof)), QStringLiteral("Exact in float64 · bfloat16 off by 0.06 · 1 not run"));
+    QCOMPARE(text(protocol::proofCaution(proof)),
              QStringLiteral("In bfloat16, the fold is off by 0.06 and the original by 2e-3: more than rounding."));
     proof.errors = {0.05, 0.06};
-    QCOMPARE(proofTitle(proof), QStringLiteral("Exact in float64 · bfloat16 as near as the original · 1 not run"));
-    QCOMPARE(proofCaution(proof),
+    QCOMPARE(text(protocol::proofTitle(proof)),
+             QStringLiteral("Exact in float64 · bfloat16 as near as the original · 1 not run"));
+    QCOMPARE(text(protocol::proofCaution(proof)),
              QStringLiteral("In bfloat16, the original itself is off by 0.05; the fold by 0.06, as much."));
     proof.file_dtype = "float64";
     proof.beyond_rounding = false;
-    QCOMPARE(proofTitle(proof), QStringLiteral("Exact in float64 · 1 not run"));
-    QCOMPARE(allowedInFile(proof), QStringLiteral("0.19"));
+    QCOMPARE(text(protocol::proofTitle(proof)), QStringLiteral("Exact in float64 · 1 not run"));
+    QCOMPARE(text(protocol::allowedInFile(proof)), QStringLiteral("0.19"));
     proof.exact = false;
-    QCOMPARE(proofTitle(proof), QStringLiteral("Outputs differ"));
+    QCOMPARE(text(protocol::proofTitle(proof)), QStringLiteral("Outputs differ"));
     QCOMPARE(formatShare(3, 5), QStringLiteral("3 of 5"));
     QCOMPARE(formatShare(3, 5, 2), QStringLiteral("3 of 5, 2 not known"));
   }

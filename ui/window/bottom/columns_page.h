@@ -6,15 +6,16 @@
 #include <QScrollArea>
 #include <QStackedLayout>
 
+#include "core/protocol/proof_text.h"
 #include "ui/widgets/badge.h"
 #include "ui/window/parts.h"
-#include "ui/words/proof_words.h"
 
 namespace normlens::ui {
 
 // Never good where the fold is off by more than rounding.
 inline void showProof(Badge* badge, const protocol::VerifyResult& proof) {
-  const bool refuted = proof.exact == false, doubtful = !proofCaution(proof).isEmpty(), exact = proof.exact == true;
+  const bool refuted = proof.exact == false, doubtful = !protocol::proofCaution(proof).empty(),
+             exact = proof.exact == true;
   badge->set(refuted || doubtful ? Badge::Tone::Blocked
              : exact             ? Badge::Tone::Good
                                  : Badge::Tone::Neutral,
@@ -22,7 +23,7 @@ inline void showProof(Badge* badge, const protocol::VerifyResult& proof) {
                            : doubtful ? "warning"
                            : exact    ? "verify"
                                       : "info"),
-             proofTitle(proof));
+             text(protocol::proofTitle(proof)));
 }
 
 class ColumnsPage : public QWidget {

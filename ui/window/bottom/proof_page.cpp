@@ -8,6 +8,7 @@
 #include "ui/widgets/property_list.h"
 #include "ui/window/bottom/columns_page.h"
 #include "ui/words/format.h"
+#include "ui/words/proof_words.h"
 
 namespace normlens::ui {
 namespace {
@@ -66,7 +67,7 @@ class ProofPage final : public ColumnsPage {
     headline_->setText(
         (result->ok ? tr("Folded %1 of %2") : tr("Would fold %1 of %2")).arg(plan.folded.size()).arg(plan.layer_norms));
     showVerdict(*result);
-    const QString caution = result->verify ? proofCaution(*result->verify) : QString();
+    const QString caution = result->verify ? text(protocol::proofCaution(*result->verify)) : QString();
     sentence_->setText(caution.isEmpty() ? asSentence(text(result->reason)) : caution);
     setKind(sentence_, caution.isEmpty() ? "soft" : "error");
     sentence_->setVisible(!sentence_->text().isEmpty());
@@ -120,7 +121,7 @@ class ProofPage final : public ColumnsPage {
     QVector<Property> file;
     if (proof.file_done) {
       file = {{tr("largest relative difference"), formatError(proof.file.max_rel), {}, true},
-              {tr("allowed"), allowedInFile(proof), {}},
+              {tr("allowed"), text(protocol::allowedInFile(proof)), {}},
               {tr("largest absolute difference"), formatError(proof.file.max_abs), {}},
               {tr("type"), text(proof.file_dtype), {}}};
     } else if (!proof.file_reason.empty()) {

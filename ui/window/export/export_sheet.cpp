@@ -14,6 +14,7 @@
 #include <algorithm>
 
 #include "core/protocol/methods.h"
+#include "core/protocol/proof_text.h"
 #include "ui/client/engine_client.h"
 #include "ui/client/placed_file.h"
 #include "ui/session/report_run.h"
@@ -31,7 +32,6 @@
 #include "ui/window/frame/story.h"
 #include "ui/window/parts.h"
 #include "ui/words/format.h"
-#include "ui/words/proof_words.h"
 
 namespace normlens::ui {
 
@@ -555,7 +555,7 @@ void ExportSheet::showProof(const protocol::FoldResult* fold) {
   }
   proof_->setProperties(rows);
   proof_->setVisible(!rows.isEmpty());
-  const QString caution = proof == nullptr ? QString() : proofCaution(*proof);
+  const QString caution = proof == nullptr ? QString() : text(protocol::proofCaution(*proof));
   const bool told = proof != nullptr && session_->isToldByProject(place().target.norm);
   proofNote_->setText(!caution.isEmpty() ? caution
                       : told             ? tr("The project says so. It is proved again before it is written.")

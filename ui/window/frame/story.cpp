@@ -138,7 +138,7 @@ StoryStep provedStep(const Session& session) {
     return step;
   }
   step.done = proof.exact == true;
-  step.why = proofCaution(proof);
+  step.why = text(protocol::proofCaution(proof));
   if (step.why.isEmpty() && session.isToldByProject(session.flavour()))
     step.why = tr("The project says so. Export proves it again.");
   if (!proof.exact) {
