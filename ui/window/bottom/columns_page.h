@@ -9,6 +9,7 @@
 #include "core/protocol/proof_text.h"
 #include "ui/widgets/badge.h"
 #include "ui/window/parts.h"
+#include "ui/words/format.h"
 
 namespace normlens::ui {
 
