@@ -172,10 +172,11 @@ class TestProject final : public QObject {
         for (auto* row : shown.child<QWidget>("exportTargets")->findChildren<QAbstractButton*>()) {
           if (row->accessibleName() == target) QTest::mouseClick(row, Qt::LeftButton);
         }
-        shown.child<QLineEdit>("exportFile")->setText(folder_.filePath(target + QStringLiteral(".pt")));
+        shown.child<QLineEdit>("exportFile")->setText(folder_->filePath(target + QStringLiteral(".pt")));
         shown.click("exportWrite");
         return QTest::qWaitFor([&] {
-          return shown.session.exported() && text(shown.session.exported()->path).endsWith(target + u".pt") &&
+          return shown.session.exported() &&
+                 QString::fromStdString(shown.session.exported()->path).endsWith(target + QStringLiteral(".pt")) &&
                  !shown.session.busy();
         });
       };
