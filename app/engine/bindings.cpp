@@ -88,12 +88,10 @@ Result<ModelInfo> open(service::Service& service, const OpenParams& params, cons
   return info;
 }
 
-// The window may show the proof again: of the same contents, and with its time.
+// The window tells when it was proved.
 Result<FoldResult> fold(service::Service& service, const FoldParams& params, const Task& task) {
   ASSIGN_OR_RETURN(auto result, service.fold(params, task));
-  if (!result.verify) return result;
-  if (result.verify->exact == true) result.proved = service::utcNow();
-  if (auto source = service.sourceHash(task)) result.source = std::move(source->xxh3);
+  if (result.verify && result.verify->exact == true) result.proved = service::utcNow();
   return result;
 }
 

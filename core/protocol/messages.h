@@ -379,12 +379,10 @@ struct FoldResult {
   std::string reason;                   // why nothing was folded, or why it failed
   std::string not_carried;              // why the plan that carries means, which was asked for, was left
   std::string proved;                   // when, UTC: "2026-11-21T21:50:01Z"; empty: it was not
-  std::string source;                   // SourceHash of the model that it was proved for
 };
-NORMLENS_FIELDS(FoldResult, plan, fold_ms, verify, ok, reason, holds_if, not_carried, proved, source)
+NORMLENS_FIELDS(FoldResult, plan, fold_ms, verify, ok, reason, holds_if, not_carried, proved)
 
-// ---- source_hash: NoParams -> SourceHash. Of the open model: a proof holds for the contents, whenever they were
-// written.
+// ---- source_hash: NoParams -> SourceHash. Of the open model.
 struct SourceHash {
   std::string xxh3;  // of its files, 32 hex digits; empty: they cannot be read any more
 };

@@ -68,8 +68,9 @@ std::vector<std::string> howProved(const VerifyResult& proof) {
     sentences.push_back(about + proof.algebra_reason + ".");
   }
   if (proof.sections) {
-    sentences.push_back("The whole model does not fit in memory: proved in " + std::to_string(*proof.sections) +
-                        " sections, on drawn values along the stream, with rounding judged per section.");
+    sentences.push_back("Proved in " + std::to_string(*proof.sections) +
+                        " sections, on drawn values along the stream: the model as a whole was not run, and rounding "
+                        "was judged per section.");
   }
   if (proof.sample_only)
     sentences.emplace_back("Compared on these inputs only: the model refused all other values and sizes.");

@@ -355,7 +355,9 @@ std::string Service::sourceSha256() const {
 
 Result<protocol::SourceHash> Service::sourceHash(const Task& task) const {
   RETURN_IF_ERROR(state_->needModel());
-  return protocol::SourceHash{state_->hash->get(task).value_or(std::string())};
+  auto hash = state_->hash->get(task);
+  RETURN_IF_ERROR(task.check());
+  return protocol::SourceHash{std::move(hash).value_or(std::string())};
 }
 
 Result<Narrowing> Service::narrowStreams(const protocol::PlanParams& params, const NarrowOptions& options,

@@ -39,7 +39,7 @@ Project projectOf(const Session& session) {
   project.untouched = named(params.keep_values);
   project.flavour = session.flavour();
   project.inputs = session.inputs();
-  if (session.foldResult() && session.foldResult()->verify) project.proof = session.foldResult();
+  project.proved = session.foldResult() ? session.foldResult()->proved : session.provedBefore();
   project.bench = session.measurements()->last();
   project.benchRuns = session.measurements()->earlier();
   project.benchParams = session.measurements()->params();

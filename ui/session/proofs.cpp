@@ -1,7 +1,6 @@
 #include "ui/session/proofs.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "ui/words/plan_rows.h"
 
@@ -15,14 +14,10 @@ void Proofs::keep(Proof proof, const protocol::InputsParams& inputs) {
   proofs_.push_back(std::move(proof));
 }
 
-const Proof* Proofs::of(const protocol::PlanParams& params, const std::string& flavour) const {
+Proof* Proofs::of(const protocol::PlanParams& params, const std::string& flavour) {
   const auto found = std::ranges::find_if(
       proofs_, [&](const Proof& proof) { return proof.flavour == flavour && samePlan(proof.params, params); });
   return found == proofs_.end() ? nullptr : &*found;
-}
-
-Proof* Proofs::of(const protocol::PlanParams& params, const std::string& flavour) {
-  return const_cast<Proof*>(std::as_const(*this).of(params, flavour));
 }
 
 bool Proofs::areOf(const protocol::InputsParams& inputs) const {

@@ -16,18 +16,13 @@ struct Proof {
   protocol::FoldResult result;
   std::optional<protocol::ExportResult> exported;
   std::optional<protocol::BenchResult> measured = {};
-  bool ofProject = false;  // a project file says so, and no engine of this session
 };
 
 class Proofs final {
  public:
   void keep(Proof proof, const protocol::InputsParams& inputs);  // in the place of an older one of the same plan
-  // nullptr: none
-  [[nodiscard]] const Proof* of(const protocol::PlanParams& params, const std::string& flavour) const;
-  [[nodiscard]] Proof* of(const protocol::PlanParams& params, const std::string& flavour);
+  [[nodiscard]] Proof* of(const protocol::PlanParams& params, const std::string& flavour);  // nullptr: none
   [[nodiscard]] bool areOf(const protocol::InputsParams& inputs) const;
-  // Returns the hash of the model's file, which all of them are of; empty: there is none.
-  [[nodiscard]] std::string source() const { return proofs_.empty() ? std::string() : proofs_.back().result.source; }
   [[nodiscard]] bool empty() const { return proofs_.empty(); }
   void clear() { proofs_.clear(); }
 

@@ -362,7 +362,6 @@ void Session::showProofOfPlan() {
   const Proof* known = proofs_.of(choices_->params(), flavour_);
   if (known == nullptr || !sameEdits(known->result.plan, *plan())) return;
   fold_ = known->result;
-  proofOfProject_ = known->ofProject;
   exported_ = known->exported;
   if (known->measured) measurements_->bringBack(*known->measured);
   foldServed_ = false;
@@ -510,6 +509,7 @@ void Session::clearModel() {
   plan_.clear();
   fold_.reset();
   proofs_.clear();
+  provedBefore_.clear();
   measurements_->clear();
   exported_.reset();
   statsCache_.clear();
@@ -526,7 +526,6 @@ void Session::voidProof() {
   const bool measured = measurements_->retire(job_.kind == JobKind::Measuring);
   const bool folded = std::exchange(fold_, std::nullopt).has_value();
   exported_.reset();
-  proofOfProject_ = false;
   if (!folded && !measured) return;
   Q_EMIT foldChanged();
   Q_EMIT measurements_->changed();
@@ -535,22 +534,8 @@ void Session::voidProof() {
 void Session::opened(protocol::ModelInfo&& info) {
   takeNext();
   // An engine that had to be started again opens the file anew.
-  const bool same =
-      model_ && model_->path == info.path && model_->model == info.model && model_->file_bytes == info.file_bytes;
-  const bool untouched = same && model_->modified == info.modified;
-  const std::string source = proofs_.source();
-  if (!same || untouched || source.empty()) return takeModel(std::move(info), untouched);
-  // A file that was written anew may have the contents that were proved.
-  const auto held = std::make_shared<protocol::ModelInfo>(std::move(info));
-  runJob(
-      JobKind::Opening, methods::kSourceHash, {},
-      [this, held, source](const protocol::SourceHash& now) { takeModel(std::move(*held), now.xxh3 == source); },
-      [this, held](const EngineError& error) {
-        error.cancelled() ? notOpened(false) : takeModel(std::move(*held), false);
-      });
-}
-
-void Session::takeModel(protocol::ModelInfo&& info, bool same) {
+  const bool same = model_ && model_->path == info.path && model_->model == info.model &&
+                    model_->file_bytes == info.file_bytes && model_->modified == info.modified;
   opening_.served = true;
   const Selection before = selection_->current();
   sameModel_ = same;
@@ -564,6 +549,7 @@ void Session::takeModel(protocol::ModelInfo&& info, bool same) {
   if (!same) {
     voidProof();
     proofs_.clear();
+    provedBefore_.clear();
   }
   Q_EMIT modelChanged();
   if (same) {

@@ -173,9 +173,9 @@ class Session final : public QObject {
   // Writes the norm of the target; folds and proves first where that is to be done. Nothing is written of a fold that
   // is not proved.
   void exportFor(const QString& path, const protocol::TargetInfo& target);
-  // The proof of the fold with this norm came with the project file, which anybody may have written: it is proved again
-  // before a file is written.
-  [[nodiscard]] bool isToldByProject(const std::string& norm) const;
+  // When the project says that its plan was proved, UTC; empty: it does not. Anybody may have written the file: it is
+  // no proof.
+  [[nodiscard]] const std::string& provedBefore() const { return provedBefore_; }
   // Returns the fold of the plan with another norm: proved before, or shown; nullptr: there is none.
   [[nodiscard]] const protocol::FoldResult* foldWith(const std::string& norm);
   void narrowTo(const QString& path, bool force = false);  // with the streams of streams()
@@ -252,7 +252,6 @@ class Session final : public QObject {
   void takeNext();
   void startOver(const QString& path);
   void opened(protocol::ModelInfo&& info);
-  void takeModel(protocol::ModelInfo&& info, bool same);
   void foldAgain();
   void planChosen();
   void foldChosen();
@@ -262,7 +261,6 @@ class Session final : public QObject {
   void dropAnalysis();
   void useInputsAgain(const protocol::InputsParams& before);
   void restoreProject();
-  void restored(const std::string& source);  // source: the hash of the open model, where the project has a proof of it
   void analyzed(protocol::Analysis&& analysis);
   [[nodiscard]] QString presetName() const;
   void dropProofsOfOtherInputs();
@@ -303,7 +301,7 @@ class Session final : public QObject {
   QString path_;
   std::optional<protocol::ModelInfo> model_;
   bool sameModel_ = false;
-  bool proofOfProject_ = false;
+  std::string provedBefore_;
   ModelIndex index_;
   std::optional<protocol::Analysis> analysis_;
   ShownPlan plan_;

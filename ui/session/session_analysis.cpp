@@ -201,28 +201,13 @@ void Session::dropProofsOfOtherInputs() {
   if (choices_->folded()) choices_->undoStack()->undo();
 }
 
-// Its plan is there: what remains is its proof, where that is of this plan and file, what was measured, and the
-// selection.
+// Its plan is there: what remains is what was measured, and the selection.
 void Session::restoreProject() {
   if (!opening_.restoring) return;
-  const auto& proof = opening_.restoring->proof;
-  const bool sameInputs = protocol::toJson(opening_.restoring->inputs) == protocol::toJson(inputs_);
-  const bool sameNorm = opening_.restoring->flavour == flavour_;
-  if (!proof || !proof->verify || !sameInputs || !sameNorm || !sameEdits(proof->plan, *plan())) return restored({});
-  runJob(
-      JobKind::Planning, protocol::methods::kSourceHash, {},
-      [this](const protocol::SourceHash& now) { restored(now.xxh3); }, [this](const EngineError&) { restored({}); });
-}
-
-void Session::restored(const std::string& source) {
-  Project project = std::move(*opening_.restoring);
+  const Project project = std::move(*opening_.restoring);
   opening_.restoring.reset();
+  provedBefore_ = project.proved;
   measurements_->restore(project);
-  if (project.proof && !source.empty() && project.proof->source == source) {
-    project.proof->plan = *plan();
-    proofs_.keep({choices_->params(), flavour_, *project.proof, std::nullopt, measurements_->last(), true}, inputs_);
-    choices_->setFolded(static_cast<int>(plan()->folded.size()));  // which shows it
-  }
   const int norm = project.view.norm.isEmpty() ? -1 : normNamed(project.view.norm);
   if (norm >= 0) selection_->selectNorm(norm);
   Q_EMIT projectRestored(project);
@@ -232,12 +217,6 @@ void Session::setDigits(int digits) {
   if (digits == digits_) return;
   digits_ = digits;
   Q_EMIT digitsChanged();
-}
-
-bool Session::isToldByProject(const std::string& norm) const {
-  if (norm == flavour_) return proofOfProject_;
-  const Proof* known = proofs_.of(choices_->params(), norm);
-  return known != nullptr && known->ofProject;
 }
 
 const protocol::FoldResult* Session::foldWith(const std::string& norm) {

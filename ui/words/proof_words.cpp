@@ -7,8 +7,8 @@
 
 namespace normlens::ui {
 
-QString provedAt(const protocol::FoldResult& fold) {
-  const QDateTime at = QDateTime::fromString(text(fold.proved), Qt::ISODate).toLocalTime();
+QString provedAt(const std::string& utc) {
+  const QDateTime at = QDateTime::fromString(text(utc), Qt::ISODate).toLocalTime();
   return at.isValid() ? formatDate(at.date()) + at.time().toString(QStringLiteral(", HH:mm")) : QString();
 }
 

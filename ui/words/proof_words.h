@@ -3,12 +3,12 @@
 
 #include <QString>
 
-#include "core/protocol/messages.h"
+#include <string>
 
 namespace normlens::ui {
 
-// "Nov 30, 2026, 10:12", here; empty: it was not proved.
-[[nodiscard]] QString provedAt(const protocol::FoldResult& fold);
+// "Nov 30, 2026, 10:12", here, of a time in UTC; empty: that is none.
+[[nodiscard]] QString provedAt(const std::string& utc);
 // Which steps can lead to the plan that was proved, where the one shown was not.
 [[nodiscard]] QString otherProof(bool canUndo, bool canRedo);
 

@@ -78,7 +78,6 @@ class Engine {
       folded_ = p.plan;
       auto result = foldResult(*model_, p);
       if (!p.verify) result.verify.reset();
-      if (p.verify) result.source = sourceHash();
       return result;
     });
     bindNeedingModel(methods::kSourceHash, [this](const auto&) { return protocol::SourceHash{sourceHash()}; });

@@ -264,20 +264,6 @@ class TestFarFiles final : public QObject {
                  qPrintable(far.window.infoBar()->message()));
   }
 
-  void aFileThereThatWasTouchedKeepsItsProof() {
-    FarWindow far;
-    const QString model = far.there.filePath(QStringLiteral("gpt2.pt"));
-    test::write(model, "model");
-    far.window.openFile(QStringLiteral("gpu-box:") + model);
-    QVERIFY(far.planned());
-    far.fold();
-    test::write(model, "model");
-    far.window.actions()->restartEngine->trigger();
-    QTRY_VERIFY(!far.session.served());
-    QVERIFY(QTest::qWaitFor([&] { return far.session.served() && far.session.plan() && !far.session.busy(); }, 10'000));
-    QVERIFY(far.session.foldResult() && far.session.foldResult()->verify);
-  }
-
   void aFileOfAnotherMachineIsASentence() {
     Shown shown;
     shown.window.openFile(QStringLiteral("gpu-box:/models/x.pt"));

@@ -163,26 +163,6 @@ class TestSurvival final : public QObject {
     QVERIFY(!shown.session.foldResult().has_value());
   }
 
-  // What was proved is known by its contents, not by when they were written.
-  void aRestartKeepsTheProofOfAFileThatWasTouched() {
-    const QTemporaryDir folder;
-    const QString model = test::modelFile(folder);
-    test::write(model, "model");
-    Shown shown(model);
-    shown.fold();
-    const auto restarted = [&] {
-      shown.window.actions()->restartEngine->trigger();
-      return QTest::qWaitFor([&] { return shown.session.served() && shown.session.plan() && !shown.session.busy(); });
-    };
-    test::write(model, "model");
-    QVERIFY(restarted());
-    QVERIFY(shown.session.foldResult() && shown.session.foldResult()->verify);
-    QVERIFY(shown.session.choices()->undoStack()->canUndo() && shown.session.canMeasure());
-    test::write(model, "other");
-    QVERIFY(restarted());
-    QVERIFY(!shown.session.foldResult() && !shown.session.choices()->undoStack()->canUndo());
-  }
-
   // ---- death
 
   void theBarOfACrashLeavesOnceAnEngineIsReady() {

@@ -26,7 +26,6 @@ void Session::exportFor(const QString& path, const protocol::TargetInfo& target)
 
 void Session::writeNext() {
   if (!toWrite_ || busy()) return;
-  if (proofOfProject_) return fold();  // it is proved here before it is written
   const ToWrite next = *std::exchange(toWrite_, std::nullopt);
   if (fold_ && fold_->ok) write(next.path, next.target, false);
 }

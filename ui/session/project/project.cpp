@@ -134,7 +134,7 @@ Json toJson(const Project& project) {
                {"inputs", protocol::toJson(project.inputs)},
                {"view", viewJson(project.view)}};
   if (!project.model.name.isEmpty()) json["model"]["name"] = project.model.name.toStdString();
-  if (project.proof) json["proof"] = protocol::toJson(*project.proof);
+  if (!project.proved.empty()) json["proved"] = project.proved;
   if (project.bench) json["bench"] = protocol::toJson(*project.bench);
   for (const protocol::BenchResult& run : project.benchRuns) json["bench_runs"].push_back(protocol::toJson(run));
   json["bench_params"] = protocol::toJson(project.benchParams);
@@ -170,7 +170,7 @@ Project fromJson(const Json& json) {
   readPlan(json.at("plan"), project);
   if (json.contains("inputs")) project.inputs = inputsFrom(json["inputs"]);
   if (json.contains("view")) project.view = viewFrom(json["view"]);
-  if (json.contains("proof")) project.proof = decoded<protocol::FoldResult>(json["proof"]);
+  project.proved = json.value("proved", std::string());
   if (json.contains("bench")) project.bench = decoded<protocol::BenchResult>(json["bench"]);
   for (const Json& run : listIn(json, "bench_runs")) {
     if (project.benchRuns.size() == kMostRuns) break;

@@ -56,7 +56,7 @@ struct Project {
   std::string flavour;
   protocol::InputsParams inputs;
   ProjectView view;
-  std::optional<protocol::FoldResult> proof;  // holds for a model with its source hash, and for the same plan
+  std::string proved;  // when the plan was proved, UTC; only told, as anybody may write the file
   std::optional<protocol::BenchResult> bench;
   std::vector<protocol::BenchResult> benchRuns;  // earlier ones
   protocol::BenchParams benchParams;             // The next one's.

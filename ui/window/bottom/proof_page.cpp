@@ -81,11 +81,7 @@ class ProofPage final : public ColumnsPage {
                  {tr("centerings at run time"), QString::number(plan.centerings), {}},
                  {tr("time to fold"), formatMilliseconds(result->fold_ms),
                   tr("Analysis, centering and rewriting, without load, save and proof.")}});
-    if (const QString at = provedAt(*result); !at.isEmpty()) {
-      const bool told = session_->isToldByProject(session_->flavour());
-      work.push_back({tr("proved"), told ? tr("%1, says the project").arg(at) : at,
-                      told ? tr("Export proves it again before it writes a file.") : QString()});
-    }
+    if (const QString at = provedAt(result->proved); !at.isEmpty()) work.push_back({tr("proved"), at, {}});
     work_->setProperties(work);
   }
   [[nodiscard]] QString emptyText() const {
@@ -95,6 +91,8 @@ class ProofPage final : public ColumnsPage {
       return tr("Nothing to prove: the plan folds no LayerNorm.");
     if (session_->keepsProof())
       return otherProof(session_->choices()->undoStack()->canUndo(), session_->choices()->undoStack()->canRedo());
+    if (const QString at = provedAt(session_->provedBefore()); !at.isEmpty())
+      return tr("The project says that its plan was proved on %1. Press Fold to prove it here.").arg(at);
     return tr("Nothing is folded yet. Press Fold to apply the plan and prove the result.");
   }
   void showVerdict(const protocol::FoldResult& result) {

@@ -556,9 +556,7 @@ void ExportSheet::showProof(const protocol::FoldResult* fold) {
   proof_->setProperties(rows);
   proof_->setVisible(!rows.isEmpty());
   const QString caution = proof == nullptr ? QString() : text(protocol::proofCaution(*proof));
-  const bool told = proof != nullptr && session_->isToldByProject(place().target.norm);
   proofNote_->setText(!caution.isEmpty() ? caution
-                      : told             ? tr("The project says so. It is proved again before it is written.")
                       : proof != nullptr ? sameFile()
                       : other ? tr("This target takes another norm than the one that was proved, so the fold is "
                                    "proved with it before it is written.")

@@ -139,8 +139,6 @@ StoryStep provedStep(const Session& session) {
   }
   step.done = proof.exact == true;
   step.why = text(protocol::proofCaution(proof));
-  if (step.why.isEmpty() && session.isToldByProject(session.flavour()))
-    step.why = tr("The project says so. Export proves it again.");
   if (!proof.exact) {
     step.pieces.push_back({tr("not decided"), Tone::Plain});
     return step;

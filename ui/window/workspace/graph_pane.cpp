@@ -122,12 +122,14 @@ class CostLegend final : public QFrame {
   explicit CostLegend(QWidget* parent) : QFrame(parent), ramp_(new Ramp(this)) {
     auto* lines = makeColumn(this, 2, {12, 6, 12, 6});
     lines->addWidget(title_ = makeWords("strong", this));
-    auto* row = makeRow(nullptr, 8, {});
+    both_ = makeRow(nullptr, 8, {});
+    auto* scale = makeRow(nullptr, 8, {});
     for (QWidget* part : std::initializer_list<QWidget*>{least_ = makeLabel({}, "soft", this), ramp_,
                          most_ = makeLabel({}, "soft", this)})
-      row->addWidget(part);
-    row->addWidget(words_ = makeWords("soft", this), 1);
-    lines->addLayout(row);
+      scale->addWidget(part);
+    both_->addLayout(scale);
+    both_->addWidget(words_ = makeWords("soft", this), 1);
+    lines->addLayout(both_);
     hide();
   }
 
@@ -141,19 +143,34 @@ class CostLegend final : public QFrame {
     QFrame::show();
   }
 
+ protected:
+  // The words are below the scale where they would be a narrow column beside it.
+  void resizeEvent(QResizeEvent* event) override {
+    QFrame::resizeEvent(event);
+    both_->setDirection(width() < grown(kBeside) ? QBoxLayout::TopToBottom : QBoxLayout::LeftToRight);
+  }
+
  private:
+  static constexpr int kBeside = 600;
+
   class Ramp final : public QWidget {
    public:
-    explicit Ramp(QWidget* parent) : QWidget(parent) { setFixedSize(12 * graphview::Heat::kLevels, 12); }
+    explicit Ramp(QWidget* parent) : QWidget(parent) {
+      setFixedHeight(12);
+      setMinimumWidth(4 * graphview::Heat::kLevels);
+      setMaximumWidth(12 * graphview::Heat::kLevels);
+    }
 
    protected:
     void paintEvent(QPaintEvent*) override {
       QPainter painter(this);
+      const double step = static_cast<double>(width()) / graphview::Heat::kLevels;
       for (int level = 1; level <= graphview::Heat::kLevels; ++level)
-        painter.fillRect(12 * (level - 1), 0, 12, 12, graphview::heatColor(level, themeOf(this)));
+        painter.fillRect(QRectF(step * (level - 1), 0, step, 12), graphview::heatColor(level, themeOf(this)));
     }
   };
 
+  QBoxLayout* both_;
   QLabel *title_, *words_, *least_, *most_;
   Ramp* ramp_;
 };
