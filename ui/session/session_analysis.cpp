@@ -207,6 +207,7 @@ void Session::restoreProject() {
   const Project project = std::move(*opening_.restoring);
   opening_.restoring.reset();
   provedBefore_ = project.proved;
+  if (!provedBefore_.empty()) Q_EMIT foldChanged();
   measurements_->restore(project);
   const int norm = project.view.norm.isEmpty() ? -1 : normNamed(project.view.norm);
   if (norm >= 0) selection_->selectNorm(norm);
