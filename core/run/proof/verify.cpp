@@ -29,7 +29,7 @@ void decide(Verification& result) {
     file.reason =
         "no output holds a floating-point number on these inputs, nor could what decides them be "
         "compared: nothing is proved";
-  } else if (file.worst && !std::isfinite(file.limit)) {
+  } else if (file.worst && !std::isfinite(file.limit) && !file.errors) {
     file.reason = "an output is nothing beside what it cancels from: there is no limit to its difference";
   } else if (!algebra.unseen.empty() || !file.unseen.empty()) {
     file.reason = whyHidden(algebra.unseen.empty() ? file.unseen : algebra.unseen);
