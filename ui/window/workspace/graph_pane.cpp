@@ -139,7 +139,8 @@ class CostLegend final : public QFrame {
     words_->setText(words);
     least_->setText(tr("Color: %1 or less").arg(formatMilliseconds(darkest / std::pow(10, graphview::Heat::kPowers))));
     most_->setText(tr("%1, logarithmic.").arg(formatMilliseconds(darkest)));
-    for (QWidget* scale : std::initializer_list<QWidget*>{least_, ramp_, most_}) scale->setVisible(darkest > 0);
+    scaled_ = darkest > 0;
+    fit();
     QFrame::show();
   }
 
@@ -147,11 +148,22 @@ class CostLegend final : public QFrame {
   // The words are below the scale where they would be a narrow column beside it.
   void resizeEvent(QResizeEvent* event) override {
     QFrame::resizeEvent(event);
-    both_->setDirection(width() < grown(kBeside) ? QBoxLayout::TopToBottom : QBoxLayout::LeftToRight);
+    fit();
   }
 
  private:
-  static constexpr int kBeside = 600;
+  static constexpr int kBeside = 600, kLeast = 320;
+
+  // Where there is hardly room for the title, the tooltip has the rest.
+  void fit() {
+    both_->setDirection(width() < grown(kBeside) ? QBoxLayout::TopToBottom : QBoxLayout::LeftToRight);
+    const bool room = width() >= grown(kLeast);
+    for (QWidget* scale : std::initializer_list<QWidget*>{least_, ramp_, most_}) scale->setVisible(room && scaled_);
+    words_->setVisible(room);
+    setToolTip(room ? QString() : words_->text());
+  }
+
+  bool scaled_ = false;
 
   class Ramp final : public QWidget {
    public:
