@@ -88,7 +88,7 @@ Result<ModelInfo> open(service::Service& service, const OpenParams& params, cons
   return info;
 }
 
-// The window tells when it was proved.
+// Adds the time of a proof, which the window shows and a project keeps.
 Result<FoldResult> fold(service::Service& service, const FoldParams& params, const Task& task) {
   ASSIGN_OR_RETURN(auto result, service.fold(params, task));
   if (result.verify && result.verify->exact == true) result.proved = service::utcNow();

@@ -77,7 +77,7 @@ QSizeF BoxMetrics::closedSize(const Hierarchy& hierarchy, int index) {
       constexpr double kSlack = 1.07;  // zoomed out, whole pixels make letters wider than their share
       const double first = textWidth(title, 13, true) + 8 + textWidth(shortType(item), 12, false);
       double second = textWidth(opSummary(item), 11, false);
-      // Of its norms their number, or the counts by verdict: at most four, or as many as there are norms.
+      // It shows how many norms it holds, or their counts by verdict: at most four, or as many as there are norms.
       constexpr double kCount = 32;
       if (item.layerNorms > 0)
         second += std::max(textWidth(QStringLiteral(" · ") + normSummary(item), 11, false),

@@ -199,7 +199,7 @@ class Engine {
     });
   }
 
-  // Of the file's contents.
+  // Hashes the file's contents.
   [[nodiscard]] std::string sourceHash() const {
     std::ifstream file(path_, std::ios::binary);
     const std::string content{std::istreambuf_iterator<char>(file), {}};

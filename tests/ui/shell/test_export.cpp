@@ -271,7 +271,7 @@ class TestExport final : public test::ModelTest {
     QCOMPARE(test::contentOf(path), QByteArray("theirs"));
   }
 
-  // What is written the same is proved once, and asked about once.
+  // Targets that take the same file are proved once, and asked about once.
   void targetsOfOneFileShareItsProof() {
     Sheet sheet(model_);
     sheet.setFile(folder_.filePath(QStringLiteral("shared.pt")));

@@ -95,7 +95,7 @@ class TestWindow final : public test::ModelTest {
     QCOMPARE(segment.heightForWidth(one * 7 / 4), segment.heightForWidth(one));
   }
 
-  // As of models that users have: long names, and reasons that name nodes.
+  // Names are as long as in users' models, and reasons name nodes.
   void theStoryShowsAllStepsAt1280() {
     using Tone = StoryPiece::Tone;
     const auto piece = [](const char* words, Tone tone = Tone::Plain, const char* icon = "") {

@@ -281,7 +281,7 @@ void ExportSheet::requestTargets() {
     if (!reply) return listedFor_.clear();
     targets_ = reply->targets;
     loads_->setText(whatLoads());  // which names each by its own norm
-    // Of targets that take the same file one fold is proved.
+    // Targets that take the same file share one fold and its proof.
     for (protocol::TargetInfo& target : targets_)
       target.norm = std::ranges::find(targets_, target.operators, &protocol::TargetInfo::operators)->norm;
     fillList();

@@ -46,10 +46,12 @@ QString blockerReason(const Session& session, const protocol::NormInfo& blocked)
 
 // Norms are called in the graph what lists call them, below the module that they are drawn in.
 std::shared_ptr<const protocol::GraphDocument> withNormTitles(const Session& session) {
-  auto document = std::make_shared<protocol::GraphDocument>(*session.document());
+  const auto before = session.document();
+  auto document = std::make_shared<protocol::GraphDocument>(*before);
   for (const protocol::NormInfo& norm : session.analysis()->norms) {
-    const auto node = std::ranges::find(document->nodes, norm.node, &protocol::GraphNode::id);
-    if (node == document->nodes.end()) continue;
+    const protocol::GraphNode* known = session.index().node(norm.node);
+    if (known == nullptr) continue;
+    const auto node = document->nodes.begin() + (known - before->nodes.data());
     const protocol::GraphScope* module = session.index().scope(node->scope);
     const std::string path = module != nullptr ? module->path : std::string();
     if (norm.title == path) {
@@ -163,8 +165,6 @@ class CostLegend final : public QFrame {
     setToolTip(room ? QString() : words_->text());
   }
 
-  bool scaled_ = false;
-
   class Ramp final : public QWidget {
    public:
     explicit Ramp(QWidget* parent) : QWidget(parent) {
@@ -182,6 +182,7 @@ class CostLegend final : public QFrame {
     }
   };
 
+  bool scaled_ = false;  // there are colors
   QBoxLayout* both_;
   QLabel *title_, *words_, *least_, *most_;
   Ramp* ramp_;
