@@ -97,11 +97,6 @@ BenchBar::BenchBar(Session* session, QWidget* parent) : QWidget(parent), session
   row_ = makeRow(nullptr, 6);
   rows_->addLayout(row_);
   room_ = new RoomSteps(this);
-  room_->add([this](bool taken) {
-    for (QWidget* label : labels_) label->setVisible(!taken);
-  });
-  room_->add([this](bool taken) { until_->setText(taken ? tr("±2%") : tr("until ±2%")); });
-  room_->add([this](bool taken) { until_->setVisible(!taken); });
   const auto button = [&](const QString& words, const char* name, const QString& tip) {
     auto* made = describe(new PushButton(words, PushButton::Look::Outlined, this), name, tip);
     row_->addWidget(made);
@@ -132,29 +127,27 @@ BenchBar::BenchBar(Session* session, QWidget* parent) : QWidget(parent), session
   showState();
 }
 
-void BenchBar::setStacked(bool stacked) {
-  rows_->setDirection(stacked ? QBoxLayout::TopToBottom : QBoxLayout::LeftToRight);
-}
-
-void BenchBar::addLabelled(const QString& words, QWidget* field) {
-  labels_.append(makeLabel(words, "soft", this));
-  row_->addWidget(labels_.last());
-  row_->addWidget(field);
+void BenchBar::giveWay() {
+  room_->add([this](bool taken) { until_->setText(taken ? tr("±2%") : tr("until ±2%")); });
+  // The models over the counts, not beside them.
+  room_->add([this](bool taken) { rows_->setDirection(taken ? QBoxLayout::TopToBottom : QBoxLayout::LeftToRight); });
+  room_->add([this](bool taken) { until_->setVisible(!taken); });
 }
 
 void BenchBar::buildCounts() {
-  const auto spin = [&](const QString& words, const char* name, const QString& tip) {
+  const auto spin = [&](const QString& unit, const char* name, const QString& tip) {
     auto* field = describe(new QSpinBox(this), name, tip, tip);
     field->setRange(1, kMostCount);
     field->setButtonSymbols(QAbstractSpinBox::NoButtons);
     field->setAlignment(Qt::AlignRight);
-    setTextWidth(field, 60);  // 10000
-    addLabelled(words, field);
+    field->setSuffix(u' ' + unit);
+    setTextWidth(field, 84);  // 1000 rounds
+    row_->addWidget(field);
     connect(field, &QSpinBox::editingFinished, this, &BenchBar::apply);
     return field;
   };
-  rounds_ = spin(tr("Rounds"), "benchRounds", tr("Rounds of A B B A. More rounds narrow the interval."));
-  iterations_ = spin(tr("Runs"), "benchIterations", tr("Runs in each of the four parts of a round."));
+  rounds_ = spin(tr("rounds"), "benchRounds", tr("Rounds of A B B A. More rounds narrow the interval."));
+  iterations_ = spin(tr("runs"), "benchIterations", tr("Runs in each of the four parts of a round."));
   const QString varied =
       tr("What to vary: NAME=VALUE,VALUE separated by spaces; NAME is batch, seq, dtype, device or norm.");
   until_ = describe(new QCheckBox(tr("until ±2%"), this), "benchUntil",
@@ -166,14 +159,13 @@ void BenchBar::buildCounts() {
   });
   sweep_ = describe(new QLineEdit(this), "benchSweep", varied, varied);
   const QString example = tr("seq=64,256 dtype=float32,bfloat16");
-  sweep_->setPlaceholderText(example);
+  sweep_->setPlaceholderText(tr("vary: seq=1,64"));
   sweep_->setToolTip(varied + u'\n' + example);
   followText(sweep_, [this] {
-    sweep_->setMinimumWidth(grown(60));
+    sweep_->setMinimumWidth(grown(120));
     sweep_->setMaximumWidth(grown(300));
   });
-  addLabelled(tr("Sweep"), sweep_);
-  row_->setStretchFactor(sweep_, 1);
+  row_->addWidget(sweep_, 1);
   connect(sweep_, &QLineEdit::editingFinished, this, &BenchBar::apply);
   connect(sweep_, &QLineEdit::returnPressed, this, [this] {
     if (session_->canMeasure()) start_->click();

@@ -2,7 +2,6 @@
 // those of Measurements::params(), both ways.
 #pragma once
 
-#include <QVector>
 #include <QWidget>
 
 class QCheckBox;
@@ -24,14 +23,13 @@ class BenchBar final : public QWidget {
  public:
   BenchBar(Session* session, QWidget* parent);             // session: not owned
   [[nodiscard]] QHBoxLayout* row() const { return row_; }  // the counts, and what else there is
-  [[nodiscard]] RoomSteps* room() const { return room_; }  // the labels go first
-  void setStacked(bool stacked);                           // the models over the counts, not beside them
+  [[nodiscard]] RoomSteps* room() const { return room_; }
+  void giveWay();  // Adds its own steps to room(), behind those that are there.
 
  private:
   void buildCounts();
   void buildChoices();
   void buildSides();
-  void addLabelled(const QString& words, QWidget* field);
   void fill();       // from the session
   void apply();      // to the session
   void showState();  // Enables what can be done now.
@@ -40,7 +38,6 @@ class BenchBar final : public QWidget {
   QHBoxLayout* rows_;
   QHBoxLayout* row_;  // the last of them
   RoomSteps* room_;
-  QVector<QWidget*> labels_;
   PushButton *start_, *stop_;
   QSpinBox *rounds_, *iterations_;
   QLineEdit* sweep_;

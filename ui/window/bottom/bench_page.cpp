@@ -144,7 +144,7 @@ void BenchPage::buildBar() {
     export_->setVisible(!taken);
     more->setVisible(taken);
   });
-  bar_->room()->add([this](bool taken) { bar_->setStacked(taken); });
+  bar_->giveWay();
 }
 
 QWidget* BenchPage::buildKinds() {
