@@ -15,7 +15,7 @@ using Say = QString (*)(const Row&);
 
 QString nameOf(const Row& row) {
   const QString name = row.inUse ? VariantTable::tr("● %1").arg(row.name) : row.name;
-  return row.same.isEmpty() ? name : VariantTable::tr("%1 (the same plan as %2)").arg(name, row.same);
+  return row.same.isEmpty() ? name : VariantTable::tr("%1, same as %2").arg(name, row.same);
 }
 
 QString folded(const Row& row) {

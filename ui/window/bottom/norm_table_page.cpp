@@ -128,9 +128,9 @@ class NormTablePage final : public QWidget {
     header->setStretchLastSection(true);
     header->setSectionsMovable(true);
     setColumnWidths(table_, {{NormTable::Place, 56},
-                             {NormTable::Name, 300},
+                             {NormTable::Name, 264},
                              {NormTable::Verdict, 120},
-                             {NormTable::InPlan, 108},
+                             {NormTable::InPlan, 148},
                              {NormTable::Over, 64},
                              {NormTable::Form, 84},
                              {NormTable::Centerings, 84},

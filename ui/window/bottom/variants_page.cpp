@@ -38,9 +38,9 @@ class VariantsPage final : public QWidget {
                             {VariantTable::Centerings, 90},
                             {VariantTable::Growth, 96},
                             {VariantTable::Rewritten, 90},
-                            {VariantTable::Error, 110},
-                            {VariantTable::Time, 150},
-                            {VariantTable::Speedup, 220}});
+                            {VariantTable::Error, 100},
+                            {VariantTable::Time, 120},
+                            {VariantTable::Speedup, 136}});
     column->addWidget(view_, 1);
     auto* row = makeRow(nullptr, 8, {8, 2, 16, 2});
     side_ = addButton(row, "link", tr("Compare side by side"), "compareVariants", {});
