@@ -9,9 +9,8 @@ namespace normlens::graphview {
 namespace {
 
 // At the usual size of text; they grow with it, so that the graph is read as the rest is.
-constexpr double kReadableZoom = 0.7;  // smaller text is no first look
-constexpr double kNamesZoom = 0.78;    // at which names are easy to read
-constexpr double kKept = 60;           // pixels of the graph that stay in sight
+constexpr double kNamesZoom = 0.78;  // at which names are easy to read
+constexpr double kKept = 60;         // pixels of the graph that stay in sight
 
 }  // namespace
 
@@ -38,10 +37,10 @@ Camera Camera::between(const Camera& from, const Camera& to, double t, const QSi
   return Camera{zoom, {}}.placing(start + (end - start) * weight, middle);
 }
 
-Camera firstLook(const layout::Layout& layout, const QRectF& area) {
+Camera firstLook(const layout::Layout& layout, const QRectF& area, double least) {
   const QRectF bounds = layout.bounds;
   const Camera whole = Camera::fitting(bounds, area);
-  const double readable = kReadableZoom * ui::textScale(), actual = ui::textScale();
+  const double readable = least * ui::textScale(), actual = ui::textScale();
   if (whole.zoom >= readable) return whole;
   const auto first = [&](bool tooLarge) {
     return tooLarge && !layout.points.empty() ? layout.boxes.front().rect.center() : bounds.center();

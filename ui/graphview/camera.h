@@ -33,8 +33,9 @@ struct Camera {
 
 // These return the camera that shows something. Areas are parts of the screen that are free for it.
 
-// Everything if it can be read like that, else the beginning of the model.
-[[nodiscard]] Camera firstLook(const layout::Layout& layout, const QRectF& area);
+// Everything if it can be read like that, else the beginning of the model. least: the zoom at the usual size of text
+// below which nothing is read.
+[[nodiscard]] Camera firstLook(const layout::Layout& layout, const QRectF& area, double least = 0.7);
 // A box, at a zoom near the one of `now`; of one that is taller than the area its top.
 // names: the zoom at which names have the size of text.
 [[nodiscard]] Camera lookAtBox(const QRectF& box, const Camera& now, const QRectF& area, double names);

@@ -35,6 +35,7 @@ namespace {
 
 constexpr double kMargin = 22;
 constexpr double kZoomStep = 1.25;
+constexpr double kZoomBesideMap = 0.6;  // the least of a first look that keeps clear of the minimap
 constexpr int kAnimationMs = 180;
 constexpr double kLeastNames = 0.8;  // A share of the text's size, for a place that the view goes to: see lookAtBox().
 
@@ -226,9 +227,19 @@ QRectF GraphView::wholeArea() const {
 }
 
 void GraphView::lookFirst() {
-  camera_ = firstLook(*shown_.scene.layout, freeArea());
-  const QRectF bounds = shown_.scene.layout->bounds;
-  if (QRectF(rect()).contains(camera_.toScreen(bounds))) camera_ = Camera::fitting(bounds, wholeArea());
+  const layout::Layout& layout = *shown_.scene.layout;
+  camera_ = firstLook(layout, freeArea());
+  if (QRectF(rect()).contains(camera_.toScreen(layout.bounds))) {
+    camera_ = Camera::fitting(layout.bounds, wholeArea());
+  } else if (camera_.toScreen(layout.bounds).intersects(overlays_.mapArea())) {
+    // Across its direction it may fit beside the map, if somewhat smaller.
+    const bool down = layout.direction == layout::Direction::Down;
+    QRectF clear = freeArea();
+    down ? clear.setRight(overlays_.mapArea().left() - kMargin) : clear.setBottom(overlays_.mapArea().top() - kMargin);
+    const Camera beside = firstLook(layout, clear, kZoomBesideMap);
+    const QRectF shown = beside.toScreen(layout.bounds);
+    if (down ? shown.right() <= clear.right() + 1 : shown.bottom() <= clear.bottom() + 1) camera_ = beside;
+  }
 }
 
 void GraphView::setZoom(double zoom) {

@@ -145,6 +145,7 @@ void GraphView::restoreView() {
     case MoveTo::Nowhere:
       break;
     case MoveTo::FirstLook:
+      updateOverlays();  // which it keeps clear of
       if (!userMoved_) lookFirst();
       break;
     case MoveTo::Item:

@@ -112,13 +112,16 @@ QString asSentence(const QString& words) {
   return sentence;
 }
 
-QString unbroken(QString sentence) {
-  for (qsizetype i = sentence.size() - 2; i > 0; --i) {
-    if (sentence[i] == u'.' && sentence[i - 1].isLetterOrNumber() && sentence[i + 1].isLetterOrNumber()) {
-      sentence.insert(i + 1, kWordJoiner);
+QString withNameBreaks(const QString& sentence) {
+  constexpr qsizetype kLongName = 32;
+  QStringList words = sentence.split(u' ');
+  for (QString& word : words) {
+    const QChar mark = word.size() > kLongName ? kBreakHere : kWordJoiner;
+    for (qsizetype i = word.size() - 2; i > 0; --i) {
+      if (word[i] == u'.' && word[i - 1].isLetterOrNumber() && word[i + 1].isLetterOrNumber()) word.insert(i + 1, mark);
     }
   }
-  return sentence;
+  return words.join(u' ');
 }
 
 QString shortName(const QString& path, int parts) {

@@ -30,9 +30,11 @@ namespace normlens::ui {
 [[nodiscard]] QString shortName(const QString& path, int parts = 3);
 // The engine writes for a terminal: "check the path" -> "Check the path." A first word that is a name stays as it is.
 [[nodiscard]] QString asSentence(const QString& words);
-inline constexpr QChar kWordJoiner(0x2060);  // takes no room, and no line breaks at it
-// Dotted names stay on one line: joins what a line break would part ("layer.1.norm").
-[[nodiscard]] QString unbroken(QString sentence);
+// Two letters without width: no line breaks at the first, and one may at the second.
+inline constexpr QChar kWordJoiner(0x2060), kBreakHere(0x200b);
+// Puts them into the dotted names of a sentence: a name stays on one line ("layer.1.norm") unless it is longer than
+// one.
+[[nodiscard]] QString withNameBreaks(const QString& sentence);
 [[nodiscard]] QString nameList(const std::vector<std::string>& names);  // "ids, mask"
 // "package.pt2 · encode": the file's name, and the model's in one that holds several.
 [[nodiscard]] QString modelTitle(const QString& path, const QString& model);

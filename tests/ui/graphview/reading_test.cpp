@@ -75,6 +75,17 @@ class ReadingTest : public QObject {
     }
   }
 
+  void theFirstLookAtALongModelIsClearOfTheMinimap() {
+    ShownGraph graph(gpt2Document(12));
+    graph.view.resize(520, 430);
+    const auto* map = graph.view.findChild<Minimap*>();
+    QVERIFY(!map->isHidden());
+    const auto inSight = [&](const layout::Box& box) { return graph.view.camera().toScreen(box.rect).toAlignedRect(); };
+    const auto& boxes = graph.view.scene().layout->boxes;
+    QVERIFY(!graph.view.rect().contains(inSight(boxes.back())));  // the model goes on below
+    for (const layout::Box& box : boxes) QVERIFY(!inSight(box).intersects(map->geometry()));
+  }
+
   // However many kinds of verdicts there are in it.
   void countsOfAGroupStayClearOfWhatOpensIt() {
     ShownGraph graph(gpt2Document());

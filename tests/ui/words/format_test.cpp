@@ -78,6 +78,12 @@ class FormatTest final : public QObject {
     QCOMPARE(formatShare(3, 5, 2), QStringLiteral("3 of 5, 2 not known"));
     QCOMPARE(formatCount(12345), QStringLiteral("12,345"));
   }
+
+  void namesLongerThanALineMayBreakAtTheirDots() {
+    QCOMPARE(withNameBreaks(QStringLiteral("from layer.1.norm.")), QStringLiteral("from layer.\u20601.\u2060norm."));
+    const QString name = QStringLiteral("roberta.embeddings.position_embeddings.weight");
+    QCOMPARE(withNameBreaks(name), QString(name).replace(u'.', QStringLiteral(".\u200b")));
+  }
 };
 
 }  // namespace normlens::ui

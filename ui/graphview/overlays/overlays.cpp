@@ -129,6 +129,8 @@ QRect Overlays::corner() const {
   return minimap_->isHidden() ? zoomControl_->geometry() : zoomControl_->geometry().united(minimap_->geometry());
 }
 
+QRect Overlays::mapArea() const { return minimap_->isHidden() ? QRect() : minimap_->geometry(); }
+
 void Overlays::toggleKeys() { keys_->toggle(); }
 
 bool Overlays::hideKeys() {

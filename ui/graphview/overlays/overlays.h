@@ -31,7 +31,8 @@ class Overlays {
   void toggleKeys();
   bool hideKeys();  // false: they were not shown
   [[nodiscard]] const BlockerChip* blockerChip() const { return blocker_; }
-  [[nodiscard]] QRect corner() const;  // where minimap and zoom control are
+  [[nodiscard]] QRect corner() const;   // where minimap and zoom control are
+  [[nodiscard]] QRect mapArea() const;  // empty: there is no minimap
   [[nodiscard]] const Minimap* minimap() const { return minimap_; }
   [[nodiscard]] const ZoomControl* zoomControl() const { return zoomControl_; }
 

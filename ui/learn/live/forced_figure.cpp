@@ -256,7 +256,7 @@ class ForcedFigure final : public Figure {
                        : of->verdict == Verdict::Unknown ? tr("Whether %1 folds is not known")
                                                          : tr("%1 folds"))
                           .arg(shortName(text(of->title))));
-      reason_->setText(unbroken(text(of->reason)));
+      reason_->setText(withNameBreaks(text(of->reason)));
       if (of->has_gamma) {
         facts_->setText(tr("Its own γ: from %1 to %2, β: from %3 to %4")
                             .arg(formatNumber(of->gamma_min, 2), formatNumber(of->gamma_max, 2),

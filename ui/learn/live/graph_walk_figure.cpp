@@ -256,7 +256,7 @@ class GraphWalkFigure final : public Figure {
       for (QLabel* label : {rule_, why_, set_, setTitle_}) label->clear();
       if (unknown != nullptr) {
         rule_->setText(tr("Whether %1 folds is not known").arg(shortName(text(unknown->title))));
-        why_->setText(unbroken(text(unknown->reason)));
+        why_->setText(withNameBreaks(text(unknown->reason)));
       }
       setAccessibleName(tr("No walk"));
       return Q_EMIT changed();

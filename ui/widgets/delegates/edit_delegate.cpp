@@ -55,7 +55,8 @@ void EditDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option, 
   painter->setFont(font);
   painter->setPen(!on ? theme.textFaint : index.column() <= EditModel::What ? theme.text : theme.textSoft);
   // Names differ at their ends.
-  const auto cut = index.column() == EditModel::Frees ? Qt::ElideLeft : Qt::ElideRight;
+  const bool names = index.column() == EditModel::What || index.column() == EditModel::Frees;
+  const auto cut = names ? Qt::ElideLeft : Qt::ElideRight;
   painter->drawText(area, Qt::AlignVCenter | Qt::AlignLeft,
                     QFontMetrics(font).elidedText(index.data().toString(), cut, area.width()));
   painter->setPen(theme.hairline);

@@ -207,7 +207,7 @@ class NormDelegate final : public QStyledItemDelegate {
     painter.setPen(theme.text);
     painter.drawText(
         QRect(kTextLeft + 4, row.top() + grown(kNormRow) - 1, reasonWidth(), row.height() - grown(kNormRow)),
-        Qt::TextWordWrap | Qt::AlignTop, unbroken(index.data(NormModel::ReasonRole).toString()));
+        Qt::TextWordWrap | Qt::AlignTop, withNameBreaks(index.data(NormModel::ReasonRole).toString()));
   }
   // Leaves room for the scroll bar, so that its coming and going does not change the height.
   [[nodiscard]] int reasonWidth() const {
@@ -216,7 +216,8 @@ class NormDelegate final : public QStyledItemDelegate {
   [[nodiscard]] int reasonHeight(const QString& reason) const {
     if (reason.isEmpty()) return 0;
     const QRect room(0, 0, reasonWidth(), 10000);
-    return QFontMetrics(uiFont(11)).boundingRect(room, Qt::TextWordWrap, unbroken(reason)).height() + kReasonBottom;
+    return QFontMetrics(uiFont(11)).boundingRect(room, Qt::TextWordWrap, withNameBreaks(reason)).height() +
+           kReasonBottom;
   }
   [[nodiscard]] QRect wholeRow(const QRect& item) const {
     return {0, item.top(), view_->viewport()->width(), item.height()};

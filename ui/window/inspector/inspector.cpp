@@ -60,7 +60,7 @@ QString textOf(const QWidget& page) {
     const bool named = isPainted || qobject_cast<const ElidedLabel*>(part) != nullptr;
     QString words = named ? part->accessibleName() : label->text();
     if (Qt::mightBeRichText(words)) words = QTextDocumentFragment::fromHtml(words).toPlainText();
-    words.remove(kWordJoiner);
+    words.remove(kWordJoiner).remove(kBreakHere);
     if (words.isEmpty()) continue;
     if (part->objectName() == QStringLiteral("propertyValue")) {
       lines.back() = QStringLiteral("  %1: %2").arg(lines.back(), words);
@@ -147,7 +147,7 @@ class ModelPage final : public QWidget {
     }
     inputs_->setProperties(inputs);
     inputsTitle_->setVisible(!inputs.isEmpty());
-    assumed_->setText(assumed.join(u'\n'));
+    assumed_->setText(withNameBreaks(assumed.join(u'\n')));
     assumed_->setVisible(!assumed.isEmpty());
     QVector<Property> papers;
     if (analysis && analysis->totals.layer_norms > analysis->totals.unknown) {
@@ -200,7 +200,7 @@ class ModelPage final : public QWidget {
     } else if (analysis && notes.isEmpty()) {
       notes << tr("Select a LayerNorm to see what decides whether it folds.");
     }
-    note_->setText(notes.join(u'\n'));
+    note_->setText(withNameBreaks(notes.join(u'\n')));
     note_->setVisible(!notes.isEmpty());
   }
 

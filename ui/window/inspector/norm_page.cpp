@@ -119,7 +119,7 @@ void PlanCard::showNorm(int norm) {
   const bool isShown = mark.because.isEmpty() || mark.state == PlanState::OtherOutputs ||
                        text(info->reason).contains(mark.because, Qt::CaseInsensitive);
   because_->setVisible(!isShown);
-  because_->setText(unbroken(tr("Because %1.").arg(mark.because)));
+  because_->setText(withNameBreaks(tr("Because %1.").arg(mark.because)));
   showWays(session_->normState(norm));
 }
 
@@ -210,7 +210,7 @@ void NormPage::showNorm(int index) {
   const Verdict verdict = norm->verdict;
   title_->setFullText(shortName(text(norm->title)));
   title_->setToolTip(text(norm->title));
-  reason_->setText(unbroken(text(norm->reason)));
+  reason_->setText(withNameBreaks(text(norm->reason)));
   // The blocker's row and its numbers show it.
   reason_->setVisible(!norm->blocker || norm->blocker->gamma < 0);
   showConditions(*norm);
