@@ -12,7 +12,7 @@
 
 #include "core/base/bytes/base64.h"
 #include "core/base/bytes/running_hash.h"
-#include "ui/session/on_worker.h"
+#include "ui/client/on_worker.h"
 #include "ui/words/format.h"
 
 namespace normlens::ui {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "ui/session/on_worker.h"
+#include "ui/client/on_worker.h"
 #include "ui/session/project/project.h"
 #include "ui/words/format.h"
 

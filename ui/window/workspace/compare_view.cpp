@@ -7,11 +7,11 @@
 #include <utility>
 
 #include "core/protocol/methods.h"
+#include "ui/client/on_worker.h"
 #include "ui/graphview/compare/change_list.h"
 #include "ui/graphview/graph_view.h"
 #include "ui/graphview/linked_views.h"
 #include "ui/models/plan/variant_table.h"
-#include "ui/session/on_worker.h"
 #include "ui/session/session.h"
 #include "ui/theme/spoken_role.h"
 #include "ui/theme/theme.h"

@@ -8,12 +8,12 @@
 #include <memory>
 
 #include "core/protocol/methods.h"
+#include "ui/client/on_worker.h"
 #include "ui/graphview/box_style.h"
 #include "ui/graphview/compare/graph_diff.h"
 #include "ui/graphview/graph_view.h"
 #include "ui/graphview/paint/picture_job.h"
 #include "ui/session/norm_costs.h"
-#include "ui/session/on_worker.h"
 #include "ui/session/session.h"
 #include "ui/theme/theme.h"
 #include "ui/widgets/follow_text.h"

@@ -2,9 +2,9 @@
 
 #include <map>
 
+#include "ui/client/on_worker.h"
 #include "ui/graphview/graph_view.h"
 #include "ui/graphview/paint/page_drawing.h"
-#include "ui/session/on_worker.h"
 #include "ui/session/report_run.h"
 #include "ui/session/session.h"
 #include "ui/window/parts.h"
