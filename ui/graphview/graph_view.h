@@ -50,8 +50,9 @@ class GraphView : public QWidget {
 
   // ---- what is shown
   void setDocument(std::shared_ptr<const protocol::GraphDocument> document);  // null: empty state
-  // The same nodes with other values: shapes have come. Lays out anew if streams changed.
-  void updateDocument(std::shared_ptr<const protocol::GraphDocument> document);
+  // The same nodes with other values: shapes have come. titles: what nodes are called instead of their labels. Lays out
+  // anew if streams or titles changed.
+  void updateDocument(std::shared_ptr<const protocol::GraphDocument> document, layout::NodeTitles titles = {});
   void setNorms(const std::vector<protocol::NormInfo>& norms);  // marks the LayerNorms with their verdicts
   void setOptions(const layout::HierarchyOptions& options);     // helpers, repeated blocks
   [[nodiscard]] const layout::HierarchyOptions& options() const { return options_; }
@@ -207,6 +208,7 @@ class GraphView : public QWidget {
   Overlays overlays_;
   std::shared_ptr<const protocol::GraphDocument> document_;
   std::shared_ptr<const layout::Hierarchy> newest_;  // to lay out next, not yet on screen; null: to be made
+  layout::NodeTitles titles_;
   layout::HierarchyOptions options_;
   layout::Direction direction_ = layout::Direction::Down;
   layout::LayoutWorker worker_;

@@ -16,6 +16,7 @@ namespace normlens::graphview {
 void GraphView::setDocument(std::shared_ptr<const protocol::GraphDocument> document) {
   worker_.cancel();
   document_ = std::move(document);
+  titles_.clear();
   newest_ = nullptr;
   shown_ = {};
   wanted_ = WantedMarks{.norms = {},
@@ -40,8 +41,9 @@ void GraphView::setDocument(std::shared_ptr<const protocol::GraphDocument> docum
   update();
 }
 
-void GraphView::updateDocument(std::shared_ptr<const protocol::GraphDocument> document) {
-  if (document_ == nullptr || document == nullptr || document == document_) return;
+void GraphView::updateDocument(std::shared_ptr<const protocol::GraphDocument> document, layout::NodeTitles titles) {
+  const bool named = titles != titles_;
+  if (document_ == nullptr || document == nullptr || (document == document_ && !named)) return;
   const auto& before = document_->values;
   const auto& now = document->values;
   // A stream is drawn as one once its shape is known.
@@ -50,10 +52,9 @@ void GraphView::updateDocument(std::shared_ptr<const protocol::GraphDocument> do
            (!a.stream || a.has_shape == b.has_shape);
   };
   const bool streams = !std::equal(before.begin(), before.end(), now.begin(), now.end(), drawnAlike);
-  const bool named = std::ranges::equal(document_->nodes, document->nodes, {}, &protocol::GraphNode::label,
-                                        &protocol::GraphNode::label);
+  titles_ = std::move(titles);
   document_ = std::move(document);
-  if (streams || !named || worker_.busy() || rebuilding()) {
+  if (streams || named || worker_.busy() || rebuilding()) {
     rebuildHierarchy();
     return;
   }
@@ -79,7 +80,7 @@ void GraphView::rebuildHierarchy() {
 
 void GraphView::requestLayout() {
   if (document_ == nullptr) return;
-  layout::LayoutRequest request{document_, newest_, options_, std::nullopt, direction_};
+  layout::LayoutRequest request{document_, newest_, titles_, options_, std::nullopt, direction_};
   if (newest_ != nullptr) request.expanded = wishes().groups();
   message_.stage.clear();
   message_.error.clear();

@@ -419,13 +419,14 @@ std::string Hierarchy::path(int index) const {
   return above.empty() ? it.title : above + "." + it.title;
 }
 
-Hierarchy buildHierarchy(std::shared_ptr<const protocol::GraphDocument> document, const HierarchyOptions& options) {
+Hierarchy buildHierarchy(std::shared_ptr<const protocol::GraphDocument> document, const HierarchyOptions& options,
+                         const NodeTitles& titles) {
   Hierarchy hierarchy;
   hierarchy.document = std::move(document);
   hierarchy.nodes = IdIndex(hierarchy.document->nodes);
   hierarchy.values = IdIndex(hierarchy.document->values);
   hierarchy.scopes = IdIndex(hierarchy.document->scopes);
-  buildScopeTree(hierarchy, findEdges(hierarchy, options.showHelpers));
+  buildScopeTree(hierarchy, findEdges(hierarchy, options.showHelpers), titles);
   applyHierarchyRules(hierarchy, options);
   hierarchy.itemsOfScopes = itemsOfScopes(hierarchy);
   hierarchy.entering = edgesAt(hierarchy, &DataEdge::to);

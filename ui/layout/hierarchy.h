@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
@@ -56,7 +57,8 @@ struct DataEdge {
   bool stream = false;
 };
 
-using GroupSet = std::unordered_set<int>;  // items
+using GroupSet = std::unordered_set<int>;                 // items
+using NodeTitles = std::unordered_map<int, std::string>;  // by the id of a node, which has a label of its own else
 
 struct HierarchyOptions {
   bool showHelpers = false;
@@ -117,7 +119,7 @@ struct Hierarchy {
 };
 
 [[nodiscard]] Hierarchy buildHierarchy(std::shared_ptr<const protocol::GraphDocument> document,
-                                       const HierarchyOptions& options = {});
+                                       const HierarchyOptions& options = {}, const NodeTitles& titles = {});
 
 // Returns the groups that are open before the user has chosen: the model, and below it as long as a group holds nearly
 // everything there is, so that a first look shows a column of blocks and not one box.

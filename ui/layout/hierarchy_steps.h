@@ -14,7 +14,7 @@ namespace normlens::layout {
 
 // The raw tree of modules and ops that the document's scopes spell out, and the edges between its ops. Siblings that
 // feed each other in a circle (a module called at several places) are split into one group per call.
-void buildScopeTree(Hierarchy& hierarchy, const std::vector<bool>& shown);
+void buildScopeTree(Hierarchy& hierarchy, const std::vector<bool>& shown, const NodeTitles& titles);
 
 // Turns the raw tree into groups that read like the model's source: see hierarchy.h for the rules. Afterwards items are
 // numbered in preorder, without gaps.

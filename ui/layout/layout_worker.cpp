@@ -74,7 +74,8 @@ void LayoutWorker::carryOut(const Job& job, GroupLayouter& layouter) {
   LayoutResult result{job.request.hierarchy, nullptr, {}};
   if (result.hierarchy == nullptr) {
     task.report("Sorting the nodes into modules");
-    result.hierarchy = std::make_shared<const Hierarchy>(buildHierarchy(job.request.document, job.request.options));
+    const LayoutRequest& of = job.request;
+    result.hierarchy = std::make_shared<const Hierarchy>(buildHierarchy(of.document, of.options, of.titles));
   }
   result.expanded = job.request.expanded ? *job.request.expanded : defaultExpanded(*result.hierarchy);
   Result<Layout> layout = layouter.layOut(*result.hierarchy, result.expanded, task, job.request.direction);

@@ -20,6 +20,7 @@ namespace normlens::layout {
 struct LayoutRequest {
   std::shared_ptr<const protocol::GraphDocument> document;
   std::shared_ptr<const Hierarchy> hierarchy;  // The document's, when it is made already.
+  NodeTitles titles;
   HierarchyOptions options;
   std::optional<GroupSet> expanded;  // nullopt: those of defaultExpanded()
   Direction direction = Direction::Down;

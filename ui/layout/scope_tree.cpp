@@ -33,8 +33,8 @@ std::string opTitle(const protocol::GraphNode& node, const std::vector<protocol:
 
 class TreeBuilder {
  public:
-  TreeBuilder(Hierarchy& hierarchy, const std::vector<bool>& shown)
-      : tree_(hierarchy), document_(*hierarchy.document), shown_(shown) {
+  TreeBuilder(Hierarchy& hierarchy, const std::vector<bool>& shown, const NodeTitles& titles)
+      : tree_(hierarchy), document_(*hierarchy.document), shown_(shown), titles_(titles) {
     chains_.resize(document_.scopes.size());
     for (size_t i = 0; i < chains_.size(); ++i) chains_[i] = chainOf(static_cast<int>(i));
   }
@@ -113,7 +113,8 @@ class TreeBuilder {
     const protocol::GraphNode& source = document_.nodes[static_cast<size_t>(node)];
     Item op;
     op.node = node;
-    op.title = opTitle(source, document_.scopes, scope);
+    const auto title = titles_.find(source.id);
+    op.title = title != titles_.end() ? title->second : opTitle(source, document_.scopes, scope);
     op.type = source.op;
     op.role = letterOf(source.role);
     tree_.itemOfNode[static_cast<size_t>(node)] = static_cast<int>(tree_.items.size());
@@ -246,6 +247,7 @@ class TreeBuilder {
   Hierarchy& tree_;
   const protocol::GraphDocument& document_;
   const std::vector<bool>& shown_;
+  const NodeTitles& titles_;
   std::vector<std::vector<int>> chains_;
   std::unordered_map<uint64_t, int> calls_;  // (scope, node) -> call, where a scope is split
   std::vector<int> depth_;
@@ -395,7 +397,9 @@ class Folder {
 
 }  // namespace
 
-void buildScopeTree(Hierarchy& hierarchy, const std::vector<bool>& shown) { TreeBuilder(hierarchy, shown).build(); }
+void buildScopeTree(Hierarchy& hierarchy, const std::vector<bool>& shown, const NodeTitles& titles) {
+  TreeBuilder(hierarchy, shown, titles).build();
+}
 
 void nameRepeats(Hierarchy& hierarchy, int run) {
   constexpr std::string_view kTo = " … ";

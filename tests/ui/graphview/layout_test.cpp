@@ -130,6 +130,16 @@ class LayoutTest : public QObject {
     QCOMPARE(h.item(findItem(h, "preprocessing")).ops, 6);
   }
 
+  void aTitleReplacesALabel() {
+    test::DocumentBuilder b;
+    b.op(0, "div", "O", {b.op(0, "x", "I", {}, {1, 8})}, {1, 8});
+    const auto document = b.take();
+    QVERIFY(findItem(buildHierarchy(document), "div") > 0);
+    const Hierarchy h = buildHierarchy(document, {}, {{document->nodes.back().id, "h.0.ln_1"}});
+    QVERIFY(findItem(h, "h.0.ln_1") > 0);
+    QCOMPARE(findItem(h, "div"), -1);
+  }
+
   void aMaskThatEveryLayerReadsIsOneRail() {
     const Hierarchy h = buildHierarchy(test::bertDocument());
     const Layout layout = mustLayOut(h, defaultExpanded(h));

@@ -45,22 +45,20 @@ QString blockerReason(const Session& session, const protocol::NormInfo& blocked)
 }
 
 // Norms are called in the graph what lists call them, below the module that they are drawn in.
-std::shared_ptr<const protocol::GraphDocument> withNormTitles(const Session& session) {
-  const auto before = session.document();
-  auto document = std::make_shared<protocol::GraphDocument>(*before);
+layout::NodeTitles titlesOfNorms(const Session& session) {
+  layout::NodeTitles titles;
   for (const protocol::NormInfo& norm : session.analysis()->norms) {
-    const protocol::GraphNode* known = session.index().node(norm.node);
-    if (known == nullptr) continue;
-    const auto node = document->nodes.begin() + (known - before->nodes.data());
+    const protocol::GraphNode* node = session.index().node(norm.node);
+    if (node == nullptr) continue;
     const protocol::GraphScope* module = session.index().scope(node->scope);
     const std::string path = module != nullptr ? module->path : std::string();
-    if (norm.title == path) {
-      if (norm.form == NormForm::Decomposed) node->label = "LayerNorm";
-    } else {
-      node->label = norm.title.substr(norm.title.starts_with(path + ".") ? path.size() + 1 : 0);
+    if (norm.title != path) {
+      titles[node->id] = norm.title.substr(norm.title.starts_with(path + ".") ? path.size() + 1 : 0);
+    } else if (norm.form == NormForm::Decomposed) {
+      titles[node->id] = "LayerNorm";
     }
   }
-  return document;
+  return titles;
 }
 
 IconButton* addButton(QFrame* bar, const QString& icon, QAction* action) {
@@ -367,7 +365,7 @@ void GraphPane::showModel() {
 void GraphPane::showAnalysis() {
   actions_->goToBlocker->setEnabled(blockedNorm() != nullptr);
   if (!session_->analysis()) return;
-  view_->updateDocument(withNormTitles(*session_));
+  view_->updateDocument(session_->document(), titlesOfNorms(*session_));
   view_->setNorms(session_->analysis()->norms);
 }
 
