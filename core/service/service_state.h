@@ -201,7 +201,7 @@ struct Service::State {
 
   // The same as a protocol struct.
   [[nodiscard]] Result<protocol::Analysis> analysed(const Error& notProbed, const Task& task) {
-    task.report("analysing");
+    task.report("analyzing");
     const Stopwatch watch;
     RETURN_IF_ERROR(analyseGraph(task));
     times.analysis_ms = watch.ms();

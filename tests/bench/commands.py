@@ -144,7 +144,7 @@ def measure(scratch, engine, rounds):
         for name in ("deep_12.pt", "deep_1000.pt", "dense_150.onnx", "dense_500.onnx"):
             seen.setdefault(("verdicts", name), []).append(process(engine, "analyze", scratch / name, "--json", "--quiet")[0])
         checked = json.loads(process(engine, "check", scratch / "dense_500.onnx", "--json")[2])["stages"]
-        seen.setdefault(("all analyses", "dense_500.onnx"), []).append(steps_of(checked, "analyze", "analysing"))
+        seen.setdefault(("all analyses", "dense_500.onnx"), []).append(steps_of(checked, "analyze", "analyzing"))
         if index == 0:
             seen.clear()  # the first one warms the page cache, and imports
         print(f"round {index} of {rounds}, load {load[-1]:.1f}", flush=True)

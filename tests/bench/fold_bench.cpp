@@ -1,4 +1,4 @@
-// Loading, analysing, folding and writing one model in this process, each against its floor.
+// Loading, analyzing, folding and writing one model in this process, each against its floor.
 #include <algorithm>
 #include <cstdio>
 #include <memory>

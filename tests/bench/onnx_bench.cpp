@@ -1,4 +1,4 @@
-// Opening, probing and analysing ONNX graphs of many nodes, against what the onnx library takes to parse and infer
+// Opening, probing and analyzing ONNX graphs of many nodes, against what the onnx library takes to parse and infer
 // them. Never torch here: its headers bring another protobuf.
 #include <onnx/common/file_utils.h>
 #include <onnx/onnx_pb.h>

@@ -191,7 +191,10 @@ class TestInspector final : public test::ModelTest {
     QVERIFY2(norm.startsWith(QStringLiteral("h.1.ln_2\n")), qPrintable(norm));
     QVERIFY2(norm.contains(QString::fromStdString(shown.session.norm(3)->reason)), qPrintable(norm));
     QVERIFY2(norm.contains(QStringLiteral("\n  eps: ")), qPrintable(norm));
-    QVERIFY2(norm.contains(verdictTitle(shown.session.norm(3)->verdict)), qPrintable(norm));
+    // Each value is behind its name.
+    QVERIFY2(norm.contains(QStringLiteral("\nVerdict\n") + verdictTitle(shown.session.norm(3)->verdict)),
+             qPrintable(norm));
+    QVERIFY2(norm.contains(QStringLiteral("\nPlan\n") + planBadge(PlanState::Planned)), qPrintable(norm));
     QVERIFY2(!norm.contains(u'<') && !norm.contains(kWordJoiner), qPrintable(norm));
     for (const protocol::GraphNode& node : shown.session.index().graph().nodes) {
       if (node.op != "aten::gelu") continue;

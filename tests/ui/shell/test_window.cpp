@@ -29,6 +29,7 @@
 #include "ui/window/actions.h"
 #include "ui/window/bottom/bottom_panel.h"
 #include "ui/window/frame/norm_panel.h"
+#include "ui/window/frame/status_strip.h"
 #include "ui/window/frame/story_bar.h"
 #include "ui/window/main_window.h"
 #include "ui/window/screenshot.h"
@@ -357,6 +358,18 @@ class TestWindow final : public test::ModelTest {
     QVERIFY2(shown.session.job().stopping, focus != nullptr ? qPrintable(focus->objectName()) : "no focus");
     QVERIFY(shown.child<QLabel>("jobStage")->accessibleName().startsWith(QStringLiteral("Stopping…")));
     QTRY_VERIFY(!shown.session.busy());
+  }
+
+  void aStageDoesNotRepeatItsJob() {
+    Shown shown(model_);
+    auto* strip = shown.child<StatusStrip>("statusBar");
+    const auto words = [&](JobKind kind, const char* stage) {
+      strip->showJob({kind, QString::fromLatin1(stage)}, true);
+      return shown.child<QLabel>("jobStage")->accessibleName();
+    };
+    QCOMPARE(words(JobKind::Analyzing, "analyzing"), QStringLiteral("Analyzing"));
+    QCOMPARE(words(JobKind::Measuring, "measuring memory"), QStringLiteral("Measuring memory"));
+    QCOMPARE(words(JobKind::Folding, "centering weights"), QStringLiteral("Folding: centering weights"));
   }
 
   void anErrorStaysUntilItIsClosed() {

@@ -61,7 +61,9 @@ std::optional<qint64> residentBytes(qint64 processId) {
 
 QString jobWords(const Job& job) {
   const QString kind = StatusStrip::tr(kJobWords[static_cast<int>(job.kind)]);
-  return job.stage.isEmpty() ? kind : QStringLiteral("%1: %2").arg(kind, job.stage);
+  // A stage that repeats the job's word continues it: "Measuring memory".
+  if (job.stage.isEmpty() || job.stage.startsWith(kind, Qt::CaseInsensitive)) return kind + job.stage.mid(kind.size());
+  return QStringLiteral("%1: %2").arg(kind, job.stage);
 }
 
 QString engineWord(EngineClient::State state) {

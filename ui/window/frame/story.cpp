@@ -261,11 +261,10 @@ void chooseNext(Story& story, const Session& session) {
 QString nothingToFold(const Session& session) {
   const auto movable = session.analysis() ? movableWeights(session) : 0;
   if (movable == 0) return tr("Nothing to fold.");
-  return (movable == 1
-              ? tr("No LayerNorm folds. The weight of %1 RMSNorm can move into the linear layers behind it: %2")
-              : tr("No LayerNorm folds. The weights of %1 RMSNorms can move into the linear layers behind them: %2"))
-      .arg(movable)
-      .arg(QStringLiteral("normlens fold --gamma fold"));
+  return movable == 1
+             ? tr("No LayerNorm folds; moving the weight of 1 RMSNorm into linear layers needs the command line.")
+             : tr("No LayerNorm folds; moving the weights of %1 RMSNorms into linear layers needs the command line.")
+                   .arg(movable);
 }
 
 Story storyOf(const Session& session) {

@@ -62,7 +62,7 @@ constexpr std::array<Tone, kPlanStates> kPlanTones = {Tone::Neutral, Tone::Accen
                                                       Tone::Good,    Tone::Centering, Tone::Neutral,
                                                       Tone::Blocked, Tone::Accent,    Tone::Blocked};
 
-// Returns what a way costs: "each run 4.1 µs · file 0 B".
+// Returns what a way costs: "costs 4.1 µs per run, file unchanged".
 QString priceOf(const protocol::PlanWay& way) {
   if (way.kind == protocol::WayKind::Copy) {
     return PlanCard::tr("no run-time cost, file +%1 (%2%)")
@@ -80,12 +80,11 @@ PlanCard::PlanCard(Session* session, QWidget* parent) : QWidget(parent), session
   marks->setHorizontalSpacing(12);
   marks->setVerticalSpacing(4);
   marks->setColumnStretch(2, 1);
-  verdict_ = describe(new Badge(this), "verdictBadge");
-  plan_ = describe(new Badge(this, Badge::Look::Outlined), "planBadge");
+  // Each name is made before its value: the page is copied as text in this order.
   marks->addWidget(makeLabel(tr("Verdict"), "soft", this), 0, 0);
-  marks->addWidget(verdict_, 0, 1);
+  marks->addWidget(verdict_ = describe(new Badge(this), "verdictBadge"), 0, 1);
   marks->addWidget(makeLabel(tr("Plan"), "soft", this), 1, 0);
-  marks->addWidget(plan_, 1, 1);
+  marks->addWidget(plan_ = describe(new Badge(this, Badge::Look::Outlined), "planBadge"), 1, 1);
   column->addLayout(marks);
   because_ = describe(makeWords("soft", this), "planReason");
   because_->setTextInteractionFlags(Qt::TextSelectableByMouse);
@@ -140,7 +139,7 @@ void PlanCard::showWays(const protocol::NormState* state) {
     choice->setChecked(way.chosen);
     choice->setAutoExclusive(false);
     lines->addWidget(choice);
-    lines->addWidget(makeWords("small", card, asSentence(text(way.text)) + u' ' + priceOf(way)));
+    lines->addWidget(makeWords("small", card, asSentence(text(way.text)) + u' ' + asSentence(priceOf(way))));
     wayList_->addWidget(card);
     // Checked or not, what it shows is the plan; the click requests another.
     connect(choice, &QRadioButton::clicked, this, [this, choice, way] {
