@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <set>
 
+#include "core/protocol/methods.h"
 #include "ui/session/session.h"
 #include "ui/words/format.h"
 
@@ -26,7 +27,7 @@ class PlanChoices::Change final : public QUndoCommand {
   Wanted before_, after_;
 };
 
-PlanChoices::PlanChoices(Session* session) : QObject(session), session_(session) {}
+PlanChoices::PlanChoices(Session* session) : QObject(session), session_(session), alone_(session->engine(), this) {}
 
 void PlanChoices::push(Wanted wanted, const QString& text) {
   undo_.push(new Change(this, std::move(wanted), text));  // owned by the stack, which calls redo()
@@ -102,10 +103,57 @@ void PlanChoices::keepNorms(const std::vector<int>& norms, bool keep) {
   protocol::PlanParams params = wanted_.params;
   params.keep_norms.assign(kept.begin(), kept.end());
   if (params.keep_norms == wanted_.params.keep_norms) return;
-  const protocol::NormInfo* info = session_->norm(norms.front());
-  QString name = info != nullptr ? shortName(text(info->title), 2) : QString::number(norms.front());
-  if (norms.size() > 1) name = tr("%n LayerNorms", nullptr, static_cast<int>(norms.size()));
+  const QString name =
+      norms.size() > 1 ? tr("%n LayerNorms", nullptr, static_cast<int>(norms.size())) : nameOfNorm(norms.front());
   push(params, keep ? tr("keep %1").arg(name) : tr("fold %1").arg(name));
+}
+
+QString PlanChoices::nameOfNorm(int norm) const {
+  const protocol::NormInfo* info = session_->norm(norm);
+  return info != nullptr ? shortName(text(info->title), 2) : QString::number(norm);
+}
+
+QString PlanChoices::foldObstacle(int norm) const {
+  const protocol::NormInfo* info = session_->norm(norm);
+  const bool kept = std::ranges::find(wanted_.params.keep_norms, norm) != wanted_.params.keep_norms.end();
+  if (info == nullptr || kept || session_->folds(norm) || !session_->cannotRun().isEmpty())
+    return session_->cannotRun();
+  if (wanted_.params.policy == Policy::Paper)
+    return tr("The policy %1 folds by the paper's criterion alone. Choose another policy.")
+        .arg(policyTitle(Policy::Paper));
+  return info->verdict == Verdict::Unknown ? verdictMeaning(info->verdict) : QString();
+}
+
+void PlanChoices::foldNorm(int norm) {
+  protocol::PlanParams params = wanted_.params;
+  params.policy = Policy::All;
+  params.carry_means = false;
+  params.keep_norms.clear();
+  for (const protocol::NormInfo& other : session_->analysis()->norms) {
+    if (other.index != norm) params.keep_norms.push_back(other.index);
+  }
+  alone_.ask(protocol::methods::kPlan, params,
+             [this, norm, before = wanted_.params](const Reply<protocol::PlanInfo>& reply) {
+               if (reply && samePlan(before, wanted_.params)) addForNorm(norm, *reply);
+             });
+}
+
+void PlanChoices::addForNorm(int norm, const protocol::PlanInfo& alone) {
+  const auto state = std::ranges::find(alone.norms, norm, &protocol::NormState::norm);
+  if (std::ranges::find(alone.folded, norm) == alone.folded.end())
+    return Q_EMIT session_->problem(tr("No plan folds %1.").arg(nameOfNorm(norm)),
+                                    state != alone.norms.end() ? asSentence(text(state->because)) : QString());
+  protocol::PlanParams params = wanted_.params;
+  const auto add = [](std::vector<int>& values, const std::vector<int>& more) {
+    for (const int value : more) {
+      if (std::ranges::find(values, value) == values.end()) values.push_back(value);
+    }
+  };
+  for (const protocol::EditInfo& edit : alone.edits) {
+    if (edit.kind == EditKind::InsertCentering) add(params.center_values, edit.values);
+    if (edit.kind == EditKind::CenterConstant && edit.bytes_grown > 0) add(params.copy_values, edit.values);
+  }
+  push(params, tr("fold %1").arg(nameOfNorm(norm)));
 }
 
 void PlanChoices::setEditOn(const protocol::EditInfo& edit, bool on) {

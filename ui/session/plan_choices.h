@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/protocol/messages.h"
+#include "ui/client/question.h"
 #include "ui/words/plan_rows.h"
 
 namespace normlens::ui {
@@ -27,7 +28,11 @@ class PlanChoices final : public QObject {
   void setPolicy(Policy policy);
   void centerValue(int value, bool centered);
   void keepNorm(int norm, bool keep) { keepNorms({norm}, keep); }
-  void keepNorms(const std::vector<int>& norms, bool keep);   // one step
+  void keepNorms(const std::vector<int>& norms, bool keep);  // one step
+  // Adds what folds this norm whatever it costs: what the engine's plan for it alone centers and copies.
+  void foldNorm(int norm);
+  // Returns why the choice between folding and keeping it is not there, as a sentence; empty: it is.
+  [[nodiscard]] QString foldObstacle(int norm) const;
   void setEditOn(const protocol::EditInfo& edit, bool on);    // see plan_rows.h
   void takeWay(const protocol::PlanWay& way);                 // where a copy and a centering compete
   void center(int value, const protocol::EditInfo& instead);  // at run time, with that edit left out
@@ -52,9 +57,12 @@ class PlanChoices final : public QObject {
   class Change;
   void push(const protocol::PlanParams& params, const QString& text) { push(Wanted{params, false}, text); }
   void push(Wanted wanted, const QString& text);
+  void addForNorm(int norm, const protocol::PlanInfo& alone);
   [[nodiscard]] QString nameOf(int value) const;
+  [[nodiscard]] QString nameOfNorm(int norm) const;
 
   Session* session_;
+  Question alone_;  // the plan for one norm
   Wanted wanted_;
   QUndoStack undo_;
 };

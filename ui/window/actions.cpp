@@ -264,7 +264,9 @@ void Actions::updatePlan(Session& session, bool alive) {
   for (QAction* action : {suggestBest, foldAll, resetPlan}) action->setEnabled(some);
   const Selection& selection = session.selection()->current();
   const bool norm = asked && selection.norm >= 0;
-  foldNorm->setEnabled(norm);
+  const QString obstacle = norm ? session.choices()->foldObstacle(selection.norm) : QString();
+  foldNorm->setEnabled(norm && obstacle.isEmpty());
+  foldNorm->setToolTip(obstacle.isEmpty() ? foldNorm->whatsThis() : obstacle);
   foldNorm->setText(norm && session.folds(selection.norm) ? tr("Keep this LayerNorm") : tr("Fold this LayerNorm"));
   centerHere->setEnabled(asked && (norm || selection.node >= 0 || selection.value >= 0));
 }

@@ -278,6 +278,28 @@ class TestPlanPanel final : public test::ModelTest {
     QTRY_VERIFY(done() && shown.session.plan()->folded.size() == 9);
   }
 
+  // The centering costs more than it saves: the plan has it for this norm alone, because the user asks.
+  void aNormThatStaysForItsCostIsFoldedByItsName() {
+    Shown shown(postNormModel_);
+    shown.session.selection()->selectNorm(4);
+    QVERIFY(!shown.session.folds(4));
+    QTest::keyClick(&shown.window, Qt::Key_L, Qt::ControlModifier);
+    QTRY_VERIFY(shown.session.plan() && shown.session.folds(4) && !shown.session.busy());
+    QCOMPARE(shown.session.plan()->folded, (std::vector<int>{0, 4}));
+    QCOMPARE(shown.session.plan()->centerings, 1);
+    QCOMPARE(shown.session.choices()->params().policy, Policy::Balanced);
+    auto* undo = shown.child<QAction>("undo");
+    QCOMPARE(undo->text(), QStringLiteral("Undo: fold 1.output_norm"));
+    undo->trigger();
+    QTRY_VERIFY(shown.session.plan() && !shown.session.folds(4) && !shown.session.busy());
+    // Where no plan can, the command is disabled and says why.
+    Shown unknown(test::modelFile(folder_, QStringLiteral("hidden.pt")));
+    unknown.session.selection()->selectNorm(4);
+    const auto* fold = unknown.child<QAction>("foldNorm");
+    QVERIFY2(!fold->isEnabled() && fold->toolTip().contains(QStringLiteral("No run has shown")),
+             qPrintable(fold->toolTip()));
+  }
+
   void costsAreTimesWhereTheyWereMeasured() {
     Shown shown(model_);
     const auto cost = [&] {

@@ -91,6 +91,31 @@ class TestRealEngine final : public QObject {
     QVERIFY2(words.join(u' ').contains(QStringLiteral("Its weight can move into the")), qPrintable(words.join(u' ')));
   }
 
+  // The plan without centerings folds one of bloom's norms: another is folded by its button all the same.
+  void oneNormIsFoldedWithTheCenteringThatItNeeds() {
+    const QString model = qEnvironmentVariable("NORMLENS_SHARED") + QStringLiteral("/models/visible/bloom.pt");
+    if (!QFile::exists(model)) QSKIP("NORMLENS_SHARED has the model.");
+    MainWindow window({realEngine(), ColorScheme::Light, false, false});
+    Session& session = *window.session();
+    window.resize(1440, 900);
+    window.show();
+    window.openFile(model);
+    const auto planned = [&] { return session.plan() && !session.busy(); };
+    QTRY_VERIFY_WITH_TIMEOUT(planned(), kPatienceMs);
+    session.choices()->setPolicy(Policy::Free);
+    QTRY_VERIFY_WITH_TIMEOUT(planned(), kPatienceMs);
+    const auto& norms = session.analysis()->norms;
+    const auto norm = std::ranges::find(norms, Verdict::WithCentering, &protocol::NormInfo::verdict);
+    QVERIFY(norm != norms.end() && !session.folds(norm->index) && session.plan()->centerings == 0);
+    session.selection()->selectNorm(norm->index);
+    QTest::mouseClick(window.findChild<QAbstractButton*>(QStringLiteral("foldThis")), Qt::LeftButton);
+    QTRY_VERIFY_WITH_TIMEOUT(planned() && session.folds(norm->index), kPatienceMs);
+    QVERIFY(session.plan()->centerings > 0);
+    session.fold();
+    QTRY_VERIFY_WITH_TIMEOUT(session.foldResult() && !session.busy(), kPatienceMs);
+    QVERIFY2(session.foldResult()->ok, session.foldResult()->reason.c_str());
+  }
+
   void whatAWayCostsIsASentence() {
     MainWindow window({realEngine(), ColorScheme::Light, false, false});
     Session& session = *window.session();

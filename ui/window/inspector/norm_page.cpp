@@ -333,13 +333,13 @@ void NormPage::showButtons() {
   const bool folds = session_->folds(norm_);
   const bool blocked = norm->verdict >= Verdict::Blocked && !folds && !kept;
   goToBlocker_->setVisible(blocked && norm->blocker);
-  // For a blocked or unknown one a centering is all that can be done.
+  // For a blocked one a centering is all that can be done, and has its own button with its price.
   foldThis_->setVisible(!blocked);
   foldThis_->setIconName(folds && !kept ? QString() : QStringLiteral("fold"));
   foldThis_->setText(folds && !kept ? tr("Keep as LayerNorm") : tr("Fold this LayerNorm"));
   foldThis_->setToolTip(folds && !kept ? tr("Remove this norm from the plan, with the edits that only it needs.")
                         : kept         ? tr("Fold this norm by the plan again.")
-                                       : tr("The plan does not fold this norm. Centering its input would fold it."));
+                                       : tr("Fold this norm whatever it costs, with the centering that it needs."));
   const auto cost = blocked ? session_->costs()->of(norm_) : std::nullopt;
   const double net = cost ? cost->together().us : 0;
   centerHere_->setText(!cost      ? tr("Center here")
@@ -348,19 +348,15 @@ void NormPage::showButtons() {
                                         .arg(formatMicroseconds(std::abs(net))));
   const QString cannotRun = session_->cannotRun();
   centerHere_->setEnabled(cannotRun.isEmpty() && session_->inputOfNorm(norm_) >= 0);
-  foldThis_->setEnabled(cannotRun.isEmpty());
-  if (!cannotRun.isEmpty()) foldThis_->setToolTip(cannotRun);
+  const QString obstacle = session_->choices()->foldObstacle(norm_);
+  foldThis_->setEnabled(obstacle.isEmpty());
+  if (!obstacle.isEmpty()) foldThis_->setToolTip(obstacle);
 }
 
 void NormPage::foldThis() {
-  const bool kept = contains(session_->choices()->params().keep_norms, norm_);
-  if (kept) {
-    session_->choices()->keepNorm(norm_, false);
-  } else if (session_->folds(norm_)) {
-    session_->choices()->keepNorm(norm_, true);
-  } else {
-    center_->ask(session_->inputOfNorm(norm_));  // nothing but a centering of its input folds it
-  }
+  PlanChoices* choices = session_->choices();
+  const bool kept = contains(choices->params().keep_norms, norm_);
+  kept || session_->folds(norm_) ? choices->keepNorm(norm_, !kept) : choices->foldNorm(norm_);
 }
 
 void NormPage::centerHere() { center_->ask(session_->inputOfNorm(norm_)); }
