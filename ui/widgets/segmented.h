@@ -19,6 +19,8 @@ class Segmented final : public QWidget {
   explicit Segmented(const QVector<Segment>& segments, QWidget* parent = nullptr);
 
   [[nodiscard]] int current() const { return current_; }
+  [[nodiscard]] const QVector<Segment>& segments() const { return segments_; }
+  void choose(int index);      // as the user does: emits chosen()
   void setCurrent(int index);  // no signal
   void setFolded(bool folded);
   void setBare(const QString& icon);  // folded, this icon replaces the words; empty: the words are shown
@@ -41,7 +43,6 @@ class Segmented final : public QWidget {
   [[nodiscard]] int wanted(int index) const;  // width
   [[nodiscard]] QRectF cell(int index) const;
   [[nodiscard]] int cellAt(const QPoint& position) const;
-  void choose(int index);
   void openMenu();
   void paintFolded(QPainter& painter) const;
 

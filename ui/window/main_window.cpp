@@ -28,6 +28,7 @@
 #include "ui/widgets/follow_text.h"
 #include "ui/widgets/info_bar.h"
 #include "ui/widgets/lesson_link.h"
+#include "ui/widgets/segmented.h"
 #include "ui/window/actions.h"
 #include "ui/window/bottom/bottom_panel.h"
 #include "ui/window/bottom/differences_page.h"
@@ -458,6 +459,18 @@ void MainWindow::addButtonsTo(std::vector<PaletteEntry>& entries) {
   };
   addDevice(tr("Device: measure on the CPU"), QStringLiteral("cpu"), true);
   addDevice(tr("Device: measure on the GPU"), QStringLiteral("cuda"), !devicesOf(*engine_).gpu.isEmpty());
+  Segmented* modes = workspace_->graph()->modes();
+  for (int mode = 0; mode < modes->segments().size(); ++mode) {
+    entries.push_back({tr("Graph: %1").arg(modes->segments()[mode].text),
+                       {},
+                       icon,
+                       session_->model().has_value(),
+                       [this, modes, mode] {
+                         showPage(workspace_);
+                         workspace_->showPlace(Workspace::Place::Graph);
+                         modes->choose(mode);
+                       }});
+  }
   const protocol::NormInfo* norm = session_->norm(session_->selection()->current().norm);
   const bool blocked = norm != nullptr && norm->verdict == Verdict::Blocked;
   entries.push_back({tr("Show the error if folded anyway"), blocked ? text(norm->title) : tr("of a blocked LayerNorm"),

@@ -105,6 +105,16 @@ class TestCommands final : public test::ModelTest {
     QVERIFY(seen.contains(QStringLiteral("fold all")) && seen.contains(QStringLiteral("weights only")));
   }
 
+  void thePaletteChangesWhatTheGraphShows() {
+    Shown shown(model_);
+    openPalette(shown);
+    type(shown, QStringLiteral("graph cost"));
+    QCOMPARE(current(shown), QStringLiteral("Graph: Cost"));
+    press(shown, Qt::Key_Return);
+    QCOMPARE(shown.child<Segmented>("graphMode")->current(), 3);
+    QVERIFY(shown.child<QWidget>("costLegend")->isVisible());
+  }
+
   void helpLeadsToTheVersions() {
     Shown shown(model_);
     const QMenu* help = shown.window.actions()->helpMenu;

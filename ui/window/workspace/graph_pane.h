@@ -35,6 +35,7 @@ class GraphPane final : public QFrame {
 
   [[nodiscard]] graphview::GraphView* view() const { return view_; }
   [[nodiscard]] GraphActions* actions() const { return actions_; }
+  [[nodiscard]] Segmented* modes() const { return mode_; }  // what the graph shows
   void goToNode(int node);
   void lookAt(int node);  // The selection stays.
   void goToScope(int scope);
