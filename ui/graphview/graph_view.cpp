@@ -291,6 +291,7 @@ void GraphView::moveCamera(const Camera& target, bool animated) {
 
 void GraphView::cameraChanged() {
   if (!shown_.scene.empty()) camera_ = keptInSight(camera_, shown_.scene.layout->bounds, size());
+  wantedCamera_ = {camera_, size()};
   overlays_.setCamera(camera_.zoom / ui::textScale(), camera_.toWorld(QRectF(rect())));
   Q_EMIT viewMoved();
   update();
@@ -305,15 +306,18 @@ void GraphView::updateOverlays() {
 void GraphView::resizeEvent(QResizeEvent* event) {
   QWidget::resizeEvent(event);
   updateOverlays();
-  if (!shown_.scene.empty()) {
-    if (!userMoved_) {
-      lookFirst();
-    } else if (event->oldSize().isValid()) {
-      const QSizeF grown = event->size() - event->oldSize();
-      camera_.offset += QPointF(grown.width() / 2, grown.height() / 2);
-    }
-    cameraChanged();
+  if (shown_.scene.empty()) return;
+  // From the size that the camera was set for: sizes passed through while panels come and go leave no trace.
+  const auto [wanted, from] = wantedCamera_;
+  camera_ = wanted;
+  if (userMoved_) {
+    const QSizeF grown = event->size() - from;
+    camera_.offset += QPointF(grown.width() / 2, grown.height() / 2);
+  } else if (event->size() != from) {
+    lookFirst();
   }
+  cameraChanged();
+  wantedCamera_ = {wanted, from};
 }
 
 // ---- painting

@@ -18,6 +18,7 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "core/protocol/messages.h"
@@ -214,8 +215,9 @@ class GraphView : public QWidget {
   layout::LayoutWorker worker_;
   Shown shown_;
   Camera camera_;
-  double textScale_ = ui::textScale();  // that the camera was set for
-  Reach reach_;                         // The reach of the thing under the pointer.
+  std::pair<Camera, QSize> wantedCamera_;  // as it was last set, and for which size of the view
+  double textScale_ = ui::textScale();     // that the camera was set for
+  Reach reach_;                            // The reach of the thing under the pointer.
   History history_;
   ViewAnchor anchor_;  // to go to
   GraphPainter painter_;

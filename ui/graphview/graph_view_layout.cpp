@@ -4,6 +4,7 @@
 #include <QContextMenuEvent>
 #include <QMenu>
 #include <QMetaMethod>
+#include <QVariantAnimation>
 #include <algorithm>
 #include <limits>
 #include <utility>
@@ -447,6 +448,7 @@ void GraphView::setPlace(const ViewPlace& place) {
 
 void GraphView::goToWantedPlace() {
   if (!awaited_.place) return;
+  if (animation_ != nullptr) animation_->stop();
   const double zoom = std::clamp(awaited_.place->zoom, Camera::kMinZoom, Camera::kMaxZoom);
   camera_ = Camera{zoom, {}}.placing(awaited_.place->center, QRectF(rect()).center());
   userMoved_ = true;

@@ -5,13 +5,25 @@
 
 namespace normlens::ui {
 
+namespace {
+
+bool timesOriginal(const protocol::BenchResult& result) {
+  const protocol::BenchPoint* point = protocol::firstMeasured(result);
+  return point != nullptr && point->a.model == "original" && !point->a.node_ms.empty();
+}
+
+}  // namespace
+
 bool Measurements::wantsFold() const {
   return protocol::flavourOfFold(params_.a) || protocol::flavourOfFold(params_.b);
 }
 
+const protocol::BenchResult* Measurements::timed() const {
+  return last_ && timesOriginal(*last_) ? &*last_ : original_ ? &*original_ : nullptr;
+}
+
 const protocol::BenchPoint* Measurements::timedNodes() const {
-  const protocol::BenchPoint* point = last_ ? protocol::firstMeasured(*last_) : nullptr;
-  return point != nullptr && point->a.model == "original" && !point->a.node_ms.empty() ? point : nullptr;
+  return timed() != nullptr ? protocol::firstMeasured(*timed()) : nullptr;
 }
 
 void Measurements::setParams(const protocol::BenchParams& params) {
@@ -75,6 +87,7 @@ void Measurements::bringBack(const protocol::BenchResult& result) {
 
 void Measurements::clear() {
   last_.reset();
+  original_.reset();
   live_.clear();
   earlier_.clear();
   params_ = {};
@@ -83,6 +96,11 @@ void Measurements::clear() {
 
 void Measurements::keepLast() {
   if (!last_) return;
+  if (timesOriginal(*last_)) {
+    original_ = *last_;
+    original_->points = {*protocol::firstMeasured(*last_)};
+    original_->points.front().b.reset();
+  }
   earlier_.insert(earlier_.begin(), *std::exchange(last_, std::nullopt));
   if (earlier_.size() > kMostRuns) earlier_.resize(kMostRuns);
 }

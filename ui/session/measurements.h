@@ -39,7 +39,9 @@ class Measurements final : public QObject {
   [[nodiscard]] const protocol::BenchParams& params() const { return params_; }
   [[nodiscard]] bool wantsFold() const;  // by params()
 
-  // Returns the last measurement of the open model and its fold where it has times of nodes; nullptr: there is none.
+  // Returns the last measurement where it has times of the original's nodes, else what an earlier one, of another plan,
+  // says of the original alone; nullptr: there is none. timedNodes() is its first point.
+  [[nodiscard]] const protocol::BenchResult* timed() const;
   [[nodiscard]] const protocol::BenchPoint* timedNodes() const;
 
   void setParams(const protocol::BenchParams& params);
@@ -55,6 +57,8 @@ class Measurements final : public QObject {
   bool retire(bool underWay);
   // A fold that was measured is shown again: its measurement is the last once more.
   void bringBack(const protocol::BenchResult& result);
+  // Other inputs: an earlier measurement says nothing of the original. Emits nothing.
+  void forgetOriginal() { original_.reset(); }
   void clear();  // another model; emits nothing
 
  Q_SIGNALS:
@@ -66,6 +70,7 @@ class Measurements final : public QObject {
   void keepLast();
 
   std::optional<protocol::BenchResult> last_;
+  std::optional<protocol::BenchResult> original_;  // of one that is no longer the last: its point without the fold
   BenchCollector live_;
   std::vector<protocol::BenchResult> earlier_;
   protocol::BenchParams params_;

@@ -47,6 +47,7 @@ Session::Session(EngineClient* engine, QObject* parent)
       jobQuestion_(engine, this),
       confirmationQuestion_(engine, this) {
   connect(choices_, &PlanChoices::changed, this, &Session::planChosen);
+  connect(this, &Session::inputsChanged, measurements_, &Measurements::forgetOriginal);
   const auto progressed = [this](const QString& stage, double fraction) {
     job_.stage = stage;
     job_.fraction = fraction;

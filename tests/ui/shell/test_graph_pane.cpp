@@ -5,11 +5,14 @@
 #include <QLabel>
 #include <QLineEdit>
 #include <QSignalSpy>
+#include <QTreeView>
 #include <set>
+#include <tuple>
 
 #include "tests/ui/shell/shell_test.h"
 #include "ui/client/engine_client.h"
 #include "ui/graphview/graph_view.h"
+#include "ui/models/norm_model.h"
 #include "ui/session/session.h"
 #include "ui/widgets/info_bar.h"
 #include "ui/widgets/segmented.h"
@@ -142,10 +145,71 @@ class TestGraphPane final : public QObject {
     chooseMode(0);
     QVERIFY(!view_->heat().active() && !legend->isVisible());
     QVERIFY(view_->grab().toImage() != hot);
-    // Another plan was not measured.
+    // Another plan was not measured; the original is what it was.
     chooseMode(3);
     session.choices()->keepNorm(2, true);
-    QTRY_VERIFY(!view_->heat().active());
+    QTRY_VERIFY(session.plan() && !session.busy());
+    QVERIFY(!session.measurements()->last());
+    QCOMPARE(view_->heat().ms(item), 0.05);
+    QVERIFY2(words().contains(QStringLiteral("Before the plan")), qPrintable(words()));
+    QTest::keyClick(window_.get(), Qt::Key_B);
+    QVERIFY2(!view_->heat().active() && words().contains(QStringLiteral("No times after the plan yet")),
+             qPrintable(words()));
+    // With other inputs its times would be others.
+    QTest::keyClick(window_.get(), Qt::Key_B);
+    QVERIFY(view_->heat().active());
+    protocol::InputsParams other;
+    other.specs = {"in_0=int64[3,7]:0..100"};
+    session.setInputs(other);
+    QTRY_VERIFY(session.plan() && !session.busy() && !session.inputs().specs.empty());
+    QVERIFY(!view_->heat().active());
+  }
+
+  void aChosenNormIsBroughtIntoViewWhateverIsShown() {
+    auto* list = window_->findChild<QTreeView*>(QStringLiteral("normList"));
+    for (const int mode : {1, 2, 3}) {
+      chooseMode(mode);
+      view_->setZoom(3);
+      view_->centerOn(view_->scene().layout->bounds.topLeft());
+      const int norm = mode + 4;
+      const QModelIndexList rows = list->model()->match(list->model()->index(0, 0), NormModel::NormRole, norm, 1,
+                                                        Qt::MatchExactly | Qt::MatchRecursive);
+      QVERIFY(!rows.isEmpty());
+      list->scrollTo(rows.first());
+      QTest::mouseClick(list->viewport(), Qt::LeftButton, {}, list->visualRect(rows.first()).center());
+      const auto inSight = [&] {
+        const auto& scene = view_->scene();
+        const int box = scene.boxOf(scene.hierarchy->itemOfId(window_->session()->norm(norm)->node));
+        return box >= 0 && QRectF(view_->rect()).contains(view_->camera().toScreen(scene.box(box).rect));
+      };
+      QTRY_VERIFY(view_->isStill() && inSight());
+    }
+  }
+
+  void theExportSheetLeavesTheGraphInItsPlace() {
+    const auto place = [&] {
+      const QPoint corner = view_->mapTo(window_.get(), QPoint());
+      return std::tuple(view_->size(), view_->camera().zoom, view_->camera().offset + corner);
+    };
+    const auto openAndClose = [&] {
+      const auto before = place();
+      QTest::mouseClick(window_->findChild<QAbstractButton*>(QStringLiteral("exportButton")), Qt::LeftButton);
+      QVERIFY(!view_->isVisible());
+      QTest::mouseClick(window_->findChild<QAbstractButton*>(QStringLiteral("exportClose")), Qt::LeftButton);
+      QTRY_VERIFY(view_->isVisible() && view_->isStill());
+      QCOMPARE(std::get<0>(place()), std::get<0>(before));
+      QCOMPARE(std::get<1>(place()), std::get<1>(before));
+      QCOMPARE(std::get<2>(place()), std::get<2>(before));
+    };
+    openAndClose();  // as a model is shown at first
+    view_->fit();
+    openAndClose();
+    view_->setZoom(2.5);
+    view_->centerOn(view_->scene().layout->bounds.bottomRight());
+    openAndClose();
+    window_->session()->selection()->selectNorm(5);
+    QTRY_VERIFY(view_->hasHighlight() && view_->isStill());
+    openAndClose();
   }
 
   void afterIsThePictureThatThePlanMakes() {

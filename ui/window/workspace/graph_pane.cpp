@@ -334,6 +334,7 @@ void GraphPane::connectSession() {
   connect(session_->selection(), &GraphSelection::zeroMeanChanged, this, &GraphPane::showZeroMean);
   connect(session_->costs(), &NormCosts::changed, this, &GraphPane::showOwnCentering);
   connect(session_->measurements(), &Measurements::changed, this, &GraphPane::showCosts);
+  connect(session_, &Session::inputsChanged, this, &GraphPane::showCosts);
   // Queued: the inspector's page of a norm gives the prices up when it is left.
   const auto wantPrices = [this] {
     if (mode_->current() == Cost) session_->costs()->want();
@@ -420,7 +421,8 @@ void GraphPane::showSelection() {
     const protocol::GraphNode* producer = session_->index().producer(selection.value);
     node = producer != nullptr ? producer->id : -1;
   } else if (view_->selectedNode() != node) {
-    view_->selectNode(node);
+    // The zero-mean graph of a norm brings it into view; where none is drawn, the norm itself is gone to.
+    selection.norm >= 0 && mode_->current() != ZeroMean ? view_->reveal(node) : view_->selectNode(node);
   }
   const protocol::GraphNode* at = session_->index().node(node);
   // A norm's own module already names it.
@@ -502,7 +504,7 @@ void GraphPane::showLegend(const graphview::NodeTimes* times) {
   // The two differ: nodes are timed one by one, a run as a whole.
   legend_->show((isAfter() ? tr("After the plan: %1 for one run on %2; its nodes, timed one by one, sum to %3")
                            : tr("Before the plan: %1 for one run on %2; its nodes, timed one by one, sum to %3"))
-                    .arg(formatMilliseconds(side.latency.median_ms), deviceName(*session_->measurements()->last()),
+                    .arg(formatMilliseconds(side.latency.median_ms), deviceName(*session_->measurements()->timed()),
                          formatMilliseconds(all)),
                 words.join(u' '), times->darkest);
 }
