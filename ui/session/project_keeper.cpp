@@ -62,6 +62,7 @@ ProjectKeeper::ProjectKeeper(Session* session, View view, const QString& recover
   settle_.setSingleShot(true);
   connect(&settle_, &QTimer::timeout, this, &ProjectKeeper::lookAtModel);
   connect(session_, &Session::modelChanged, this, &ProjectKeeper::modelOpened);
+  connect(session_, &Session::modelReplaced, this, [this] { reload(session_->path()); });
   connect(session_, &Session::planChanged, this, &ProjectKeeper::identify);
   connect(session_, &Session::projectRestored, this, &ProjectKeeper::shown);
   connect(session_, &Session::leaving, this, [this] {
@@ -147,6 +148,7 @@ void ProjectKeeper::start(Opening opening) {
 
 void ProjectKeeper::startWith(const QString& modelPath, Opening opening) {
   opening.project.model = {modelPath, {}, 0, 0, opening.project.model.name};  // no hash: it is expected to be another
+  opening.project.proved.clear();
   opening.project.bench.reset();
   opening.project.benchRuns.clear();
   start(std::move(opening));

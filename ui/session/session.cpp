@@ -537,6 +537,11 @@ void Session::opened(protocol::ModelInfo&& info) {
   // An engine that had to be started again opens the file anew.
   const bool same = model_ && model_->path == info.path && model_->model == info.model &&
                     model_->file_bytes == info.file_bytes && model_->modified == info.modified;
+  // The choices name parts of the file as it was by their ids: a project carries them over by name.
+  if (model_ && !same) {
+    opening_.served = false;
+    return Q_EMIT modelReplaced();
+  }
   opening_.served = true;
   const Selection before = selection_->current();
   sameModel_ = same;
@@ -547,11 +552,6 @@ void Session::opened(protocol::ModelInfo&& info) {
   plan_.clear();
   statsCache_.clear();
   foldServed_ = false;
-  if (!same) {
-    voidProof();
-    proofs_.clear();
-    provedBefore_.clear();
-  }
   Q_EMIT modelChanged();
   if (same) {
     selection_->select(before);

@@ -213,7 +213,8 @@ class Session final : public QObject {
   void inputsChanged();
   // The inputs from before are used again. reason: a sentence; empty where the run was stopped.
   void inputsUnused(const QString& reason);
-  void modelChanged();  // also when there is none any more
+  void modelChanged();   // also when there is none any more
+  void modelReplaced();  // opened again, its file is another: to be opened as one, by a project
   void analysisChanged();
   void confirmed(const QStringList& norms);  // the run that had to agree is done; names of those with another verdict
   void planChanged();                        // also when only its parameters changed

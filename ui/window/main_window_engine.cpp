@@ -48,7 +48,8 @@ namespace {
 constexpr int kManyFailedStarts = 3;
 // Of a connection that ended: attempts to reach it again, and seconds from one to the next. In all two minutes.
 constexpr int kMostReconnections = 8, kLongestWait = 30;
-constexpr QLatin1String kEngineTopic("engine"), kLeftOutTopic("left out"), kWorkTopic("work"), kFoldTopic("fold");
+constexpr QLatin1String kEngineTopic("engine"), kLeftOutTopic("left out"), kWorkTopic("work"), kFoldTopic("fold"),
+    kDiskTopic("disk");
 
 ProjectView viewOf(const graphview::GraphView& graph) {
   const graphview::ViewPlace place = graph.place();
@@ -93,6 +94,7 @@ void MainWindow::connectSession() {
     fillSearch();
     if (!session_->model()) return;
     info_->dismissAbout(kWorkTopic);
+    info_->dismissAbout(kDiskTopic);
     if (!session_->model()->note.empty() && !info_->asks())  // a bar with a choice is kept
       info_->show(InfoBar::Tone::Message, asSentence(text(session_->model()->note)));
   });
@@ -426,6 +428,7 @@ void MainWindow::connectProject() {
                   tr("The window shows the model as it was read."),
                   {{tr("Reload"), [this] { useModel(&ProjectKeeper::reload, session_->path()); }}});
     }
+    info_->setTopic(kDiskTopic);
   });
 }
 

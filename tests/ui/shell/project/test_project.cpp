@@ -16,6 +16,7 @@
 #include "ui/widgets/badge.h"
 #include "ui/widgets/info_bar.h"
 #include "ui/window/actions.h"
+#include "ui/window/frame/story_bar.h"
 #include "ui/window/workspace/graph_pane.h"
 #include "ui/window/workspace/workspace.h"
 
@@ -277,6 +278,33 @@ class TestProject final : public QObject {
     QVERIFY(!shown.window.infoBar()->isVisible());
     QVERIFY(QFile::remove(model_));
     QTRY_VERIFY(shown.says(QStringLiteral("moved or removed")));
+  }
+
+  // The engine lost the model, and the file is another when it is opened again.
+  void aModelThatIsOpenedAgainKeepsItsProject() {
+    Shown shown(model_);
+    shown.session.choices()->setPolicy(Policy::All);
+    QTRY_VERIFY(shown.session.plan() && !shown.session.busy());
+    QVERIFY(shown.window.project()->save(project_).has_value());
+    auto* view = shown.window.workspace()->graph()->view();
+    view->setAnimated(false);
+    QTRY_VERIFY(view->isLaidOut());
+    view->setZoom(2);
+    const QPointF center = view->place().center;
+    QVERIFY(QFile::remove(model_));
+    shown.window.actions()->restartEngine->trigger();
+    QTRY_VERIFY(shown.window.infoBar()->showsError() && !shown.session.busy() && !shown.session.served());
+    test::write(model_, "written by somebody else");
+    QTRY_VERIFY(shown.says(QStringLiteral("changed on disk")));
+    QCOMPARE(shown.child<StoryBar>("storyBar")->nextAction(), NextAction::Resume);
+    shown.click("nextAction");
+    QTRY_VERIFY(shown.session.served() && shown.session.plan() && !shown.session.busy());
+    QCOMPARE(shown.session.choices()->params().policy, Policy::All);
+    QCOMPARE(shown.window.project()->path(), project_);
+    QVERIFY(!shown.window.project()->dirty());
+    QTRY_COMPARE(view->place().zoom, 2.0);
+    QCOMPARE(view->place().center, center);
+    QVERIFY(!shown.window.infoBar()->isVisible());
   }
 
   // The engine maps the file: the file's own removal is not reported before the map goes.
