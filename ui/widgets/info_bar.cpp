@@ -18,6 +18,7 @@ InfoBar::InfoBar(QWidget* parent) : QFrame(parent) {
   message_ = makeLabel({}, "strong", this);
   message_->setObjectName(QStringLiteral("infoMessage"));
   hint_ = makeLabel({}, "soft", this);
+  hint_->setObjectName(QStringLiteral("infoHint"));
   for (QLabel* label : {message_, hint_}) {
     label->setWordWrap(true);
     label->setTextInteractionFlags(Qt::TextSelectableByMouse);

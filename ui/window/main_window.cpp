@@ -327,13 +327,12 @@ void MainWindow::exportAnyway() {
   askForFileThere(engine_, this, question, use, [this, question, use] { askForFile(this, question, use); });
 }
 
-void MainWindow::askToOverwrite(const QStringList& files) {
+void MainWindow::askToOverwrite(const QStringList& files, const QString& why) {
   QStringList names;
   for (const QString& file : files) names << QFileInfo(file).fileName();
   const bool one = names.size() == 1;
   info_->show(InfoBar::Tone::Choice, (one ? tr("%1 exists.") : tr("%1 exist.")).arg(names.join(tr(" and "))),
-              one ? tr("It was not written for this target since the window was opened.")
-                  : tr("They were not written for this target since the window was opened."),
+              one ? why : tr("Overwrite replaces both."),
               {{one ? tr("Keep it") : tr("Keep them")},
                {tr("Overwrite"), [this, files] { workspace_->sheet()->overwrite(files); }}});
   info_->setTopic(QStringLiteral("overwrite"));

@@ -111,7 +111,7 @@ class MainWindow final : public QMainWindow {
   void showTitle();
   void showExport(ExportSheet::Kind kind);
   void exportAnyway();
-  void askToOverwrite(const QStringList& files);
+  void askToOverwrite(const QStringList& files, const QString& why);
   void closeModel();
   void nextAction(NextAction action);
   void showStep(int step);

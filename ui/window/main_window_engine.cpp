@@ -124,8 +124,11 @@ void MainWindow::connectSession() {
   connect(session_, &Session::tensorSaved, this, [this](const QString& path, qint64 bytes) {
     showWritten(path, tr("Wrote %1 (%2).").arg(path, formatBytes(bytes)));
   });
-  connect(session_->streams(), &Streams::written, this,
-          [this] { showExported(*session_->streams()->result()->written); });
+  connect(session_->streams(), &Streams::written, this, [this] {
+    const protocol::ExportResult& done = *session_->streams()->result()->written;
+    workspace_->sheet()->remember(text(done.path));
+    showExported(done);
+  });
   connect(report_, &ReportExport::written, this, [this](const QString& path) {
     workspace_->sheet()->remember(path);
     showWritten(path, tr("Wrote %1.").arg(path));

@@ -226,12 +226,14 @@ class TestExport final : public test::ModelTest {
   void aFileOfSomebodyElseIsAskedAbout() {
     Sheet sheet(model_);
     const QString path = folder_.filePath(QStringLiteral("mine.pt"));
+    const auto hint = [&] { return sheet.child<QLabel>("infoHint")->text(); };
     test::write(path, "mine");
     sheet.type(path);
     QVERIFY(sheet.child<QLabel>("exportExists")->isVisible());
     QVERIFY(sheet.words("exportExists").contains(QStringLiteral("mine.pt exists")));
     sheet.click("exportWrite");
     QVERIFY(sheet.says(QStringLiteral("mine.pt exists")) && !sheet.session.busy());
+    QCOMPARE(hint(), QStringLiteral("This window has not written it."));
     sheet.answer(QStringLiteral("Keep it"));
     QVERIFY(!sheet.session.busy());
     QCOMPARE(test::contentOf(path), QByteArray("mine"));
@@ -248,6 +250,14 @@ class TestExport final : public test::ModelTest {
     QVERIFY(sheet.child<QLabel>("exportExists")->isVisible());
     sheet.click("exportWrite");
     QVERIFY(sheet.says(QStringLiteral("mine.pt exists")));
+    QCOMPARE(hint(), QStringLiteral("This window wrote it for another target."));
+    sheet.answer(QStringLiteral("Overwrite"));
+    QTRY_VERIFY(!sheet.session.busy() && test::contentOf(path).contains("coreml"));
+    // It was written for it, and is another file by now.
+    QTest::qWait(20);
+    test::write(path, "changed");
+    sheet.click("exportWrite");
+    QCOMPARE(hint(), QStringLiteral("It has changed since this window wrote it."));
   }
 
   void theQuestionLeavesWithItsFile() {

@@ -408,6 +408,14 @@ QStringList ExportSheet::toOverwrite() const {
   return files;
 }
 
+// What is known of the first of them.
+QString ExportSheet::whyAsked(const QStringList& files) const {
+  const auto own = own_.constFind(files.first());
+  if (own == own_.constEnd()) return tr("This window has not written it.");
+  const bool changed = own->at != QFileInfo(files.first()).lastModified();
+  return changed ? tr("It has changed since this window wrote it.") : tr("This window wrote it for another target.");
+}
+
 void ExportSheet::overwrite(const QStringList& files) {
   if (!isVisible() || toOverwrite() != files) return;  // another file is chosen by now
   agreed_ = files;
@@ -420,8 +428,9 @@ void ExportSheet::remember(const QString& path, const std::string& norm) {
 }
 
 void ExportSheet::exported() {
-  if (text(session_->exported()->path) != writing_.path) return;
-  remember(writing_.path, writing_.norm);
+  const QString path = text(session_->exported()->path);
+  remember(path, path == writing_.path ? writing_.norm : std::string());
+  if (path != writing_.path) return;
   if (writing_.report) Q_EMIT reportWanted(reportBeside(writing_.path));
 }
 
@@ -623,7 +632,7 @@ void ExportSheet::write() {
   if (!write_->isEnabled() || write_->isHidden()) return;
   const protocol::FoldResult* fold = isTarget() ? session_->foldWith(place().target.norm) : nullptr;
   if (fold != nullptr && fold->verify && fold->verify->exact == false) return Q_EMIT differenceWanted();
-  if (const QStringList files = toOverwrite(); !files.isEmpty()) return Q_EMIT overwriteAsked(files);
+  if (const QStringList files = toOverwrite(); !files.isEmpty()) return Q_EMIT overwriteAsked(files, whyAsked(files));
   if (!machineOf(file_->text()).isEmpty() && !agreed_.contains(file_->text())) return askWhatIsThere();
   agreed_.clear();
   writing_ = {file_->text(), place().target.norm, writesReport()};

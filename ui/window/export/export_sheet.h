@@ -45,12 +45,12 @@ class ExportSheet final : public QFrame {
   // did not write for it. Does nothing where it cannot be.
   void write();
   void overwrite(const QStringList& files);                          // the answer: these may be replaced
-  void remember(const QString& path, const std::string& norm = {});  // the session wrote it; no norm: a report
+  void remember(const QString& path, const std::string& norm = {});  // the session wrote it; no norm: for no target
 
  Q_SIGNALS:
   void closed();
   void reportWanted(const QString& path);
-  void overwriteAsked(const QStringList& files);
+  void overwriteAsked(const QStringList& files, const QString& why);
   void overwriteOver();     // the question is of another file or target than the one that is chosen now
   void differenceWanted();  // the first of an output
 
@@ -81,6 +81,7 @@ class ExportSheet final : public QFrame {
   void askWhatIsThere();
   [[nodiscard]] bool writesReport() const;        // beside the model, on this machine
   [[nodiscard]] QStringList toOverwrite() const;  // not written with this norm by the session
+  [[nodiscard]] QString whyAsked(const QStringList& files) const;
   void exported();
   void askForPath();
   void showAll();
