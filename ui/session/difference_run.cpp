@@ -24,8 +24,7 @@ EngineClient* DifferenceRun::engine() const { return session_->engine(); }
 
 QString DifferenceRun::obstacle(const DifferenceSettings& settings) const {
   if (!session_->model()) return tr("Open a model to compare it.");
-  if (!session_->served()) return tr("The engine does not have the model open.");
-  if (!session_->analysis()) return tr("The model is being analyzed.");
+  if (QString why = session_->runObstacle(); !why.isEmpty()) return why;
   if (!session_->analysis()->probe_error.empty())
     return tr("Nothing can be compared, because the model cannot be run.");
   const auto& fold = session_->foldResult();

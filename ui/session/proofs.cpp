@@ -6,6 +6,14 @@
 
 namespace normlens::ui {
 
+namespace {
+
+auto isOf(const protocol::PlanParams& params, const std::string& flavour) {
+  return [&](const Proof& proof) { return proof.flavour == flavour && samePlan(proof.params, params); };
+}
+
+}  // namespace
+
 void Proofs::keep(Proof proof, const protocol::InputsParams& inputs) {
   constexpr size_t kMostProofs = 32;
   provedWith_ = inputs;
@@ -15,9 +23,12 @@ void Proofs::keep(Proof proof, const protocol::InputsParams& inputs) {
 }
 
 Proof* Proofs::of(const protocol::PlanParams& params, const std::string& flavour) {
-  const auto found = std::ranges::find_if(
-      proofs_, [&](const Proof& proof) { return proof.flavour == flavour && samePlan(proof.params, params); });
+  const auto found = std::ranges::find_if(proofs_, isOf(params, flavour));
   return found == proofs_.end() ? nullptr : &*found;
+}
+
+bool Proofs::has(const protocol::PlanParams& params, const std::string& flavour) const {
+  return std::ranges::any_of(proofs_, isOf(params, flavour));
 }
 
 bool Proofs::areOf(const protocol::InputsParams& inputs) const {

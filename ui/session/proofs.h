@@ -22,6 +22,7 @@ class Proofs final {
  public:
   void keep(Proof proof, const protocol::InputsParams& inputs);  // in the place of an older one of the same plan
   [[nodiscard]] Proof* of(const protocol::PlanParams& params, const std::string& flavour);  // nullptr: none
+  [[nodiscard]] bool has(const protocol::PlanParams& params, const std::string& flavour) const;
   [[nodiscard]] bool areOf(const protocol::InputsParams& inputs) const;
   [[nodiscard]] bool empty() const { return proofs_.empty(); }
   void clear() { proofs_.clear(); }

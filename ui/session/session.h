@@ -105,7 +105,7 @@ class Session final : public QObject {
   [[nodiscard]] bool isSameModel() const { return sameModel_; }
   // Returns why the open model can be neither run nor folded, as a sentence; empty: nothing is in the way.
   [[nodiscard]] QString cannotRun() const { return model_ ? QString::fromStdString(model_->cannot_run) : QString(); }
-  // Returns why no request can run the model, as a sentence; empty: nothing is in the way but what is under way.
+  // Returns why no request can run the model, with the way out; empty: nothing is in the way but what is under way.
   [[nodiscard]] QString runObstacle() const;
   // Returns the analysis without its values, which index() has.
   [[nodiscard]] const std::optional<protocol::Analysis>& analysis() const { return analysis_; }
@@ -129,8 +129,10 @@ class Session final : public QObject {
   [[nodiscard]] PlanMark planMark(int index) const;
   [[nodiscard]] std::vector<PlanMark> planMarks() const;
   [[nodiscard]] const protocol::NormState* normState(int norm) const;  // nullptr: there is no plan
-  // Another plan than the one shown was proved; undo may lead to it.
+  // A plan was proved that is not folded now, this one or another; undo or redo may lead to it.
   [[nodiscard]] bool keepsProof() const { return !proofs_.empty() && !fold_; }
+  // The plan shown was proved: only its fold was taken back.
+  [[nodiscard]] bool keepsProofOfPlan() const { return !fold_ && proofs_.has(choices_->params(), flavour_); }
   // The plan's edits and those that the user turned off; empty while there is no plan.
   [[nodiscard]] std::vector<PlanRow> planRows() const { return plan_.rows(); }
   [[nodiscard]] GraphSelection* selection() const { return selection_; }

@@ -118,8 +118,10 @@ const protocol::NormState* Session::normState(int norm) const {
 
 QString Session::runObstacle() const {
   if (!model_) return tr("No model is open.");
-  if (!opening_.served) return tr("The engine does not have the model open.");
-  if (!analysis_) return tr("The model is being analyzed.");
+  if (engine_->state() == EngineClient::State::Dead) return tr("The engine has stopped. Press Restart engine.");
+  if (!opening_.served)
+    return busy() ? tr("The model is being opened.") : tr("The engine does not have the model open. Press Open again.");
+  if (!analysis_) return busy() ? tr("The model is being analyzed.") : tr("The analysis was stopped. Press Analyze.");
   return cannotRun();
 }
 

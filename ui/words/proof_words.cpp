@@ -12,10 +12,13 @@ QString provedAt(const std::string& utc) {
   return at.isValid() ? formatDate(at.date()) + at.time().toString(QStringLiteral(", HH:mm")) : QString();
 }
 
-QString otherProof(bool canUndo, bool canRedo) {
+QString keptProof(bool samePlan, bool canUndo, bool canRedo) {
   const auto words = [](const char* source) { return QCoreApplication::translate("ProofWords", source); };
+  if (samePlan && canRedo) canUndo = false;  // the step that was taken back is the fold
   const QString step = canUndo && canRedo ? words("Undo or Redo") : canUndo ? words("Undo") : words("Redo");
-  return words("Another plan was proved. %1 restores it with its proof.").arg(step);
+  return (samePlan ? words("This plan was folded and proved before. %1 restores it with its proof.")
+                   : words("Another plan was proved. %1 restores it with its proof."))
+      .arg(step);
 }
 
 }  // namespace normlens::ui

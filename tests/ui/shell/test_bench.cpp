@@ -19,6 +19,7 @@
 #include "tests/ui/shell/shown_window.h"
 #include "ui/charts/bench_charts.h"
 #include "ui/charts/chart_view.h"
+#include "ui/client/engine_client.h"
 #include "ui/models/bench_export.h"
 #include "ui/models/bench_figures.h"
 #include "ui/models/bench_table.h"
@@ -121,6 +122,20 @@ class TestBench final : public test::ModelTest {
     QVERIFY(shown.child<QLabel>("benchNote")->text().endsWith(QStringLiteral("known to ±0.9% after 200 rounds")));
     shown.click("benchUntil");
     QCOMPARE(shown.session.measurements()->params().until_percent, 0.0);
+  }
+
+  void anEngineThatStoppedIsNamedWithTheWayOut() {
+    Shown shown(model_);
+    shown.window.workspace()->bottom()->showTab(BottomPanel::Benchmark);
+    const auto* empty = shown.child<QLabel>("benchEmpty");
+    QVERIFY2(empty->text().startsWith(QStringLiteral("Fold first")), qPrintable(empty->text()));
+    ::kill(static_cast<pid_t>(shown.window.engine()->processId()), SIGKILL);
+    QTRY_COMPARE(empty->text(), QStringLiteral("The engine has stopped. Press Restart engine."));
+    QCOMPARE(shown.child<QLabel>("proofEmpty")->text(), empty->text());
+    QCOMPARE(shown.child<QLabel>("differencesEmpty")->text(), empty->text());
+    shown.click("nextAction");
+    QTRY_VERIFY(shown.session.served() && shown.session.plan() && !shown.session.busy());
+    QVERIFY2(empty->text().startsWith(QStringLiteral("Fold first")), qPrintable(empty->text()));
   }
 
   void anyTwoModelsAreMeasured() {

@@ -58,6 +58,7 @@ class TestSession final : public QObject {
     QVERIFY(!session.foldResult() && !session.exported() && session.keepsProof());
     auto* step = shown.child<QAbstractButton>("storyProved");
     QVERIFY2(step->toolTip().contains(QStringLiteral("Redo restores it")), qPrintable(step->toolTip()));
+    QCOMPARE(step->accessibleName(), QStringLiteral("Proved: proved before"));  // it is the plan that was proved
     QCOMPARE(marks()[0].state, PlanState::Planned);
     shown.window.actions()->redo->trigger();
     QVERIFY(session.foldResult());
@@ -68,6 +69,7 @@ class TestSession final : public QObject {
     QTRY_VERIFY(session.plan() && session.plan()->folded.size() == 8 && !session.busy());
     QVERIFY(!session.foldResult());
     QVERIFY2(step->toolTip().contains(QStringLiteral("Undo restores it")), qPrintable(step->toolTip()));
+    QCOMPARE(step->accessibleName(), QStringLiteral("Proved: not this plan"));
     QCOMPARE(marks()[0].state, PlanState::Kept);
     shown.window.actions()->undo->trigger();
     QTRY_VERIFY(session.foldResult() && !session.busy());

@@ -241,7 +241,7 @@ const protocol::BenchResult* BenchPage::earlier() const {
 
 QString BenchPage::emptyText() const {
   if (session_->job().kind == JobKind::Measuring) return tr("Measuring both models in alternating rounds.");
-  if (const QString why = session_->cannotRun(); !why.isEmpty()) return why;
+  if (const QString why = session_->runObstacle(); !why.isEmpty()) return why;
   if (session_->canMeasure() || session_->busy()) return tr("Not measured yet. Press Measure to time both models.");
   return tr("Fold first, or select models that need no fold.");
 }

@@ -238,6 +238,7 @@ DifferencesPage::DifferencesPage(Session* session, QWidget* parent)
   for (const auto signal : {&Session::analysisChanged, &Session::modelChanged, &Session::foldChanged}) {
     connect(session_, signal, this, &DifferencesPage::showResult);
   }
+  connect(session_, &Session::jobChanged, this, [this] { empty_->setText(emptyWords()); });
   connect(session_->selection(), &GraphSelection::changed, this, &DifferencesPage::followSelection);
   showResult();
 }

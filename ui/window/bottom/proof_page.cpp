@@ -86,11 +86,12 @@ class ProofPage final : public ColumnsPage {
   }
   [[nodiscard]] QString emptyText() const {
     if (session_->job().kind == JobKind::Folding) return tr("Folding and proving.");
-    if (const QString why = session_->cannotRun(); !why.isEmpty()) return why;
+    if (const QString why = session_->runObstacle(); !why.isEmpty()) return why;
     if (session_->plan() && session_->plan()->folded.empty())
       return tr("Nothing to prove: the plan folds no LayerNorm.");
     if (session_->keepsProof())
-      return otherProof(session_->choices()->undoStack()->canUndo(), session_->choices()->undoStack()->canRedo());
+      return keptProof(session_->keepsProofOfPlan(), session_->choices()->undoStack()->canUndo(),
+                       session_->choices()->undoStack()->canRedo());
     if (const QString at = provedAt(session_->provedBefore()); !at.isEmpty())
       return tr("The project says that its plan was proved on %1. Press Fold to prove it here.").arg(at);
     return tr("Nothing is folded yet. Press Fold to apply the plan and prove the result.");

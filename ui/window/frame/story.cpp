@@ -123,13 +123,14 @@ StoryStep provedStep(const Session& session) {
   const auto& fold = session.foldResult();
   if (!fold || !fold->verify) {
     step.pieces.push_back({session.job().kind == JobKind::Folding ? tr("proving")
+                           : session.keepsProofOfPlan()           ? tr("proved before")
                            : session.keepsProof()                 ? tr("not this plan")
                            : session.cannotRun().isEmpty()        ? tr("not yet")
                                                                   : tr("cannot be run"),
                            Tone::Faint});
-    step.why = session.keepsProof()
-                   ? otherProof(session.choices()->undoStack()->canUndo(), session.choices()->undoStack()->canRedo())
-                   : session.cannotRun();
+    const QUndoStack& steps = *session.choices()->undoStack();
+    step.why = session.keepsProof() ? keptProof(session.keepsProofOfPlan(), steps.canUndo(), steps.canRedo())
+                                    : session.cannotRun();
     return step;
   }
   const protocol::VerifyResult& proof = *fold->verify;
