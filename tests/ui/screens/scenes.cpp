@@ -247,8 +247,7 @@ void groupPage(Stage& stage) {
 void types(Stage& stage) {
   open(stage, stage.model);
   auto* mode = stage.window.findChild<ui::Segmented*>(QStringLiteral("graphMode"));
-  mode->setCurrent(2);
-  Q_EMIT mode->chosen(2);
+  mode->choose(2);
   stage.window.workspace()->graph()->view()->setZoom(1);
 }
 
@@ -261,8 +260,7 @@ void costs(Stage& stage) {
   session.measure();
   (void)waitFor([&] { return session.measurements()->last().has_value() && !session.busy(); });
   auto* mode = stage.window.findChild<ui::Segmented*>(QStringLiteral("graphMode"));
-  mode->setCurrent(3);
-  Q_EMIT mode->chosen(3);
+  mode->choose(3);
   (void)waitFor([&] { return session.costs()->of(0).has_value(); });
 }
 
