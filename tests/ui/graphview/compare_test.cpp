@@ -118,6 +118,37 @@ TEST(GraphDiff, twoFormatsOfOneModelBelongTogetherByModulesAndContents) {
   EXPECT_TRUE(listed(a, b, ofA, {{1, "v|u"}, {2, "b"}})[0].starts_with("op 0 0"));
 }
 
+// The key is transposed once in one format, twice in the other; what one of them does not write belongs to what it
+// follows.
+TEST(GraphDiff, formatsThatSplitTheirNodesOtherwiseBelongTogetherByWhatTheyRead) {
+  const Graph a = Graph()
+                      .node("aten::linear", "q", "L", {0}, {1})
+                      .node("aten::linear", "k", "L", {0}, {2})
+                      .node("aten::transpose", "q", "S", {1}, {3})
+                      .node("aten::transpose", "k", "S", {2}, {4})
+                      .node("aten::transpose", "k", "S", {4}, {5})
+                      .node("aten::matmul", "s", "L", {3, 5}, {6})
+                      .node("aten::dropout", "s", "S", {6}, {7})
+                      .node("aten::gelu", "g", "O", {7}, {8})
+                      .node("x", "x", "I", {}, {0});
+  const Graph b = Graph()
+                      .node("MatMul", "n0", "L", {0}, {1})
+                      .node("MatMul", "n1", "L", {0}, {2})
+                      .node("Transpose", "n2", "S", {2}, {3})
+                      .node("Transpose", "n3", "S", {1}, {4})
+                      .node("MatMul", "n4", "L", {4, 3}, {5})
+                      .node("Div", "n5", "S", {5}, {6})
+                      .node("Erf", "n6", "O", {6}, {7})
+                      .node("Mul", "n7", "S", {5, 7}, {8})
+                      .node("input", "n8", "I", {}, {0});
+  const GraphDiff diff = compareGraphs(a, b);
+  EXPECT_EQ(diff.a.partners, (std::vector<int>{0, 1, 3, 2, 2, 4, 4, 7, 8}));
+  EXPECT_EQ(diff.b.partners, (std::vector<int>{0, 1, 3, 2, 5, 7, 7, 7, 8}));
+  EXPECT_EQ(listed(a, b).size(), size_t{0});
+  const Graph other = Graph().node("x", "x", "I", {}, {0}).node("aten::relu", "r", "O", {0}, {1});
+  EXPECT_EQ(compareGraphs(other, b).a.partners, (std::vector<int>{8, -1})) << "a Relu is found nowhere in it";
+}
+
 TEST(GraphDiff, theOtherGraphHasTheShapesOfItsPartners) {
   GraphDocument a = Graph().values({"x", "y"}).node("aten::linear", "fc", "L", {0}, {1});
   a.values[1].shape = {2, 64};

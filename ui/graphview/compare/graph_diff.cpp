@@ -1,6 +1,7 @@
 #include "ui/graphview/compare/graph_diff.h"
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <functional>
 #include <map>
@@ -8,6 +9,7 @@
 #include <ranges>
 #include <string>
 #include <string_view>
+#include <tuple>
 
 namespace normlens::graphview {
 namespace {
@@ -50,37 +52,113 @@ std::vector<std::string> weightsOf(const GraphNode& node, const WeightTexts& kno
   return weights;
 }
 
+// By family, what the formats call its operators.
+constexpr std::pair<const char*, std::string_view> kFamilies[] = {{"matmul", " linear gemm addmm mm bmm "},
+                                                                  {"embedding", " gather gathernd index "},
+                                                                  {"layernorm", " layernormalization nativelayernorm "},
+                                                                  {"reshape", " view flatten squeeze unsqueeze "},
+                                                                  {"transpose", " permute t "},
+                                                                  {"concat", " cat "},
+                                                                  {"conv", " convolution conv1d conv2d "},
+                                                                  {"cast", " to tocopy "},
+                                                                  {"range", " arange "},
+                                                                  {"and", " bitwiseand "},
+                                                                  {"greaterorequal", " ge "},
+                                                                  {"greater", " gt "},
+                                                                  {"lessorequal", " le "},
+                                                                  {"less", " lt "},
+                                                                  {"equal", " eq "},
+                                                                  {"attention", " scaleddotproductattention "}};
+
 // Names what an operator does, whatever its format calls it; its own name where no other is known.
 std::string familyOf(const GraphNode& node) {
-  static const std::map<std::string, std::string, std::less<>> kFamilies{{"linear", "matmul"},
-                                                                         {"gemm", "matmul"},
-                                                                         {"addmm", "matmul"},
-                                                                         {"mm", "matmul"},
-                                                                         {"bmm", "matmul"},
-                                                                         {"gather", "embedding"},
-                                                                         {"gathernd", "embedding"},
-                                                                         {"layernormalization", "layernorm"},
-                                                                         {"nativelayernorm", "layernorm"},
-                                                                         {"view", "reshape"},
-                                                                         {"flatten", "reshape"},
-                                                                         {"permute", "transpose"},
-                                                                         {"t", "transpose"},
-                                                                         {"cat", "concat"},
-                                                                         {"convolution", "conv"},
-                                                                         {"conv1d", "conv"},
-                                                                         {"conv2d", "conv"},
-                                                                         {"to", "cast"},
-                                                                         {"tocopy", "cast"},
-                                                                         {"scaleddotproductattention", "attention"}};
   if (isNorm(node)) return "layernorm";
   if (node.role == NodeClass::Input || node.role == NodeClass::Output) return std::string(nameOf(node.role));
   std::string name = node.op.substr(node.op.rfind(':') + 1);  // npos + 1 is 0
   name = name.substr(0, name.find('.'));
   std::erase(name, '_');
   std::ranges::transform(name, name.begin(), [](unsigned char letter) { return std::tolower(letter); });
-  const auto found = kFamilies.find(name);
-  return found != kFamilies.end() ? found->second : name;
+  for (const auto& [family, names] : kFamilies) {
+    if (names.find(' ' + name + ' ') != std::string_view::npos) return family;
+  }
+  return name;
 }
+
+// These hand their numbers on, in inference.
+constexpr auto kUnchanged =
+    std::to_array<std::string_view>({"alias", "clone", "contiguous", "detach", "dropout", "identity", "liftfreshcopy"});
+// These move numbers, or round them. Exporters split and join them as they like.
+constexpr auto kMoves = std::to_array<std::string_view>({"cast", "expand", "reshape", "slice", "transpose"});
+// One node in a format is several in another, of which this one is found nowhere else.
+constexpr std::pair<std::string_view, std::string_view> kWrittenOut[] = {
+    {"gelu", "erf"}, {"gelu", "tanh"}, {"silu", "sigmoid"}, {"mish", "tanh"}, {"attention", "softmax"}};
+
+// A graph as one of two formats of a model, by place in GraphDocument::nodes.
+struct Format {
+  const GraphDocument& graph;
+  GraphDiff::Side& side;
+  std::vector<std::string> modules{}, families{};
+  std::vector<std::vector<size_t>> makers{};  // of what each node reads
+  std::vector<size_t> wholes{};  // the node that each is a part of if the other format has no such part; else itself
+
+  Format(const GraphDocument& of, GraphDiff::Side& found) : graph(of), side(found) {
+    std::unordered_map<int, size_t> makerOf;
+    for (const GraphNode& node : graph.nodes) {
+      for (const int output : node.outputs) makerOf.emplace(output, wholes.size());
+      wholes.push_back(wholes.size());
+      modules.push_back(moduleOf(graph, node));
+      families.push_back(familyOf(node));
+    }
+    for (size_t i = 0; i < graph.nodes.size(); ++i) {
+      auto& made = makers.emplace_back();
+      for (const int input : graph.nodes[i].inputs) {
+        if (const auto maker = makerOf.find(input); maker != makerOf.end()) made.push_back(maker->second);
+      }
+      const bool isUnchanged = std::ranges::find(kUnchanged, families[i]) != kUnchanged.end() && !made.empty();
+      const auto layer = std::ranges::find_if(made, [&](size_t maker) { return isNear(i, maker, {"matmul"}); });
+      const bool isBias = families[i] == "add" && graph.nodes[i].role != NodeClass::Residual && layer != made.end();
+      if (isUnchanged || isBias) wholes[i] = wholes[isBias ? *layer : made.front()];
+    }
+  }
+
+  template <class Families = std::initializer_list<std::string_view>>
+  [[nodiscard]] bool isNear(size_t node, size_t maker, const Families& some) const {
+    return modules[maker] == modules[node] && std::ranges::find(some, families[maker]) != std::end(some);
+  }
+  void join(size_t node, int partner) {
+    side.partners[node] = partner;
+    side.marks[node] = NodeMark::Same;
+  }
+  // The nodes of each module that are left without a partner.
+  [[nodiscard]] std::map<std::string, std::vector<size_t>> left() const {
+    std::map<std::string, std::vector<size_t>> all;
+    for (size_t i = 0; i < graph.nodes.size(); ++i) {
+      if (!graph.nodes[i].helper && side.partners[i] < 0 && wholes[i] == i) all[modules[i]].push_back(i);
+    }
+    return all;
+  }
+  // The only one of a family; nullopt: there is none, or several.
+  [[nodiscard]] std::optional<size_t> only(const std::vector<size_t>& nodes, std::string_view family) const {
+    const auto is = [&](size_t node) { return families[node] == family; };
+    if (std::ranges::count_if(nodes, is) != 1) return std::nullopt;
+    return *std::ranges::find_if(nodes, is);
+  }
+  // What is left belongs to its whole, or to a move before it. Each format has helpers of its own.
+  void joinLeft() {
+    for (size_t i = 0; i < graph.nodes.size(); ++i) {
+      if (side.partners[i] >= 0) continue;
+      if (graph.nodes[i].helper) {
+        side.marks[i] = NodeMark::Same;
+        continue;
+      }
+      size_t whole = wholes[i];
+      for (const size_t maker : makers[i]) {
+        if (whole == i && isNear(i, i, kMoves) && isNear(i, maker, kMoves)) whole = maker;
+      }
+      if (side.partners[whole] >= 0) join(i, side.partners[whole]);  // the whole itself is listed
+    }
+  }
+};
 
 // One of the two is the other, or its transpose.
 bool sameContent(const std::string& a, const std::string& b) {
@@ -127,53 +205,52 @@ class Comparison {
     return 2 * paired < shown;
   }
 
+  // By what nodes read that belongs together already, then by their order alone.
   void pairByModules() {
-    std::map<std::pair<std::string, std::string>, std::vector<int>>
-        waiting;  // B's by module and family, the first last
-    for (int i = static_cast<int>(b_.nodes.size()) - 1; i >= 0; --i) {
-      const GraphNode& node = b_.nodes[static_cast<size_t>(i)];
-      if (!node.helper && diff_.b.partners[static_cast<size_t>(i)] < 0)
-        waiting[{moduleOf(b_, node), familyOf(node)}].push_back(i);
+    Format a(a_, diff_.a), b(b_, diff_.b);
+    constexpr int kShown = -1, kHelper = -2;                                        // in place of what a node reads
+    std::map<std::tuple<int, std::string, std::string>, std::vector<int>> waiting;  // B's nodes, the first last
+    for (size_t i = b_.nodes.size(); i-- > 0;) {
+      const auto add = [&](int reads) { waiting[{reads, b.modules[i], b.families[i]}].push_back(static_cast<int>(i)); };
+      add(b_.nodes[i].helper ? kHelper : kShown);
+      for (const size_t maker : b.makers[i]) add(static_cast<int>(b.wholes[maker]));
+    }
+    const auto pairLike = [&](size_t node, int reads) {
+      auto& same = waiting[{reads, a.modules[node], a.families[node]}];
+      while (!same.empty() && diff_.b.partners[static_cast<size_t>(same.back())] >= 0) same.pop_back();
+      if (same.empty() || a_.nodes[node].helper || diff_.a.partners[node] >= 0) return;
+      const int place = static_cast<int>(node);
+      pair(place, same.back(), sameContents(place, same.back()) ? NodeMark::Same : NodeMark::Changed);
+    };
+    for (size_t i = 0; i < a_.nodes.size(); ++i) {
+      if (a_.nodes[i].role == NodeClass::Input) pairLike(i, kShown);
     }
     for (size_t i = 0; i < a_.nodes.size(); ++i) {
-      const GraphNode& node = a_.nodes[i];
-      if (node.helper || diff_.a.partners[i] >= 0) continue;
-      auto& same = waiting[{moduleOf(a_, node), familyOf(node)}];
-      if (same.empty()) continue;
-      const int partner = same.back();
-      same.pop_back();
-      pair(static_cast<int>(i), partner,
-           sameContents(static_cast<int>(i), partner) ? NodeMark::Same : NodeMark::Changed);
+      for (const size_t maker : a.makers[i]) {
+        const int partner = diff_.a.partners[a.wholes[maker]];
+        if (partner >= 0) pairLike(i, static_cast<int>(b.wholes[static_cast<size_t>(partner)]));
+      }
     }
-    leaveOutHelpers(a_, diff_.a);
-    leaveOutHelpers(b_, diff_.b);
-    joinBiases(a_, diff_.a);
-    joinBiases(b_, diff_.b);
+    for (const int reads : {kShown, kHelper}) {
+      for (size_t i = 0; i < a_.nodes.size(); ++i) pairLike(i, reads);
+    }
+    pairWrittenOut(a, b);
+    pairWrittenOut(b, a);
+    a.joinLeft();
+    b.joinLeft();
   }
 
-  // Each format has helpers of its own, which say nothing about the model.
-  static void leaveOutHelpers(const GraphDocument& graph, GraphDiff::Side& side) {
-    for (size_t i = 0; i < graph.nodes.size(); ++i) {
-      if (graph.nodes[i].helper && side.partners[i] < 0) side.marks[i] = NodeMark::Same;
-    }
-  }
-
-  // The bias of a linear layer is a node of its own in one format, and part of the layer in the other.
-  static void joinBiases(const GraphDocument& graph, GraphDiff::Side& side) {
-    std::map<int, size_t> makers;
-    for (size_t i = 0; i < graph.nodes.size(); ++i) {
-      for (const int output : graph.nodes[i].outputs) makers[output] = i;
-    }
-    for (size_t i = 0; i < graph.nodes.size(); ++i) {
-      if (side.partners[i] >= 0 || familyOf(graph.nodes[i]) != "add") continue;
-      for (const int input : graph.nodes[i].inputs) {
-        const auto maker = makers.find(input);
-        if (maker == makers.end() || familyOf(graph.nodes[maker->second]) != "matmul" ||
-            moduleOf(graph, graph.nodes[maker->second]) != moduleOf(graph, graph.nodes[i]))
-          continue;
-        side.marks[i] = side.marks[maker->second];
-        side.partners[i] = side.partners[maker->second];
-        if (side.marks[i] == NodeMark::Changed) side.marks[i] = NodeMark::Same;  // the layer itself is listed
+  // A node of one format belongs to the last of those that the other writes in its place. Two of a kind in a module
+  // stay as they are: which of the others belong to which is not known.
+  static void pairWrittenOut(Format& whole, Format& parts) {
+    const auto others = parts.left();
+    for (const auto& [module, nodes] : whole.left()) {
+      const auto there = others.find(module);
+      for (const auto& [name, part] : kWrittenOut) {
+        const auto one = whole.only(nodes, name);
+        if (!one || there == others.end() || !parts.only(there->second, part)) continue;
+        whole.join(*one, static_cast<int>(there->second.back()));
+        for (const size_t each : there->second) parts.join(each, static_cast<int>(*one));
       }
     }
   }
@@ -281,6 +358,8 @@ GraphDocument withShapesOf(const GraphDocument& open, const GraphDocument& other
   std::unordered_map<int, const protocol::GraphValue*> wanted;  // by id in the other
   for (size_t i = 0; i < other.nodes.size(); ++i) {
     if (diff.b.partners[i] < 0) continue;
+    const bool isPart = diff.a.partners[static_cast<size_t>(diff.b.partners[i])] != static_cast<int>(i);
+    if (isPart && std::ranges::find(kMoves, familyOf(other.nodes[i])) != kMoves.end()) continue;  // of another shape
     const auto& ours = open.nodes[static_cast<size_t>(diff.b.partners[i])].outputs;
     const auto& theirs = other.nodes[i].outputs;
     for (size_t output = 0; output < std::min(ours.size(), theirs.size()); ++output)
