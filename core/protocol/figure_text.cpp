@@ -1,22 +1,16 @@
 #include "core/protocol/figure_text.h"
 
 #include <cmath>
-#include <regex>
 
 #include "core/base/formatted.h"
 
 namespace normlens::protocol {
 
-std::string withShortExponents(const std::string& text) {
-  static const std::regex kExponent(R"(([0-9])e(?:\+|(-))0*([0-9]))");
-  return std::regex_replace(text, kExponent, "$1e$2$3");
-}
-
 std::string errorText(double value) {
   if (std::isnan(value)) return "nan";
   if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
   if (value == 0) return "0";
-  return withShortExponents(formatted(std::abs(value) < 0.01 ? "%.0e" : "%.2g", value));
+  return formatted(std::abs(value) < 0.01 ? "%.0e" : "%.2g", value);
 }
 
 std::string ratioText(double ratio) { return formatted("%.2f×", ratio); }

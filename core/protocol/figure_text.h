@@ -9,8 +9,6 @@
 
 namespace normlens::protocol {
 
-// Figures have no zero in their exponent: "from 3e-07 to 1e+03" -> "from 3e-7 to 1e3".
-[[nodiscard]] std::string withShortExponents(const std::string& text);
 // "3e-7", "0.31", "0": one digit below 0.01, else two.
 [[nodiscard]] std::string errorText(double value);
 // "1.05×"

@@ -6,11 +6,11 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
-#include <sstream>
 #include <string>
 #include <type_traits>
 #include <vector>
 
+#include "core/base/formatted.h"
 #include "core/base/machine.h"
 #include "core/base/printable.h"
 #include "core/protocol/field_list.h"
@@ -62,11 +62,7 @@ template <protocol::Message T>
 
 constexpr double kMostNetworks = 4096;  // A run may have no more.
 
-std::string number(double value) {
-  std::ostringstream text;
-  text << value;
-  return text.str();
-}
+std::string number(double value) { return formatted("%g", value); }
 
 // Collects the first thing that is wrong.
 class Checker {

@@ -107,7 +107,7 @@ TEST(DiffReport, AColumnThatFailedSaysWhyAndTheOthersStay) {
   const auto lines = diffLines(columns);
   ASSERT_EQ(lines.size(), 3U) << "a head, the norm, the output";
   EXPECT_NE(lines[1].find(" - "), std::string::npos) << lines[1];
-  EXPECT_NE(lines[1].find("2e-07"), std::string::npos) << lines[1];
+  EXPECT_NE(lines[1].find("2e-7"), std::string::npos) << lines[1];
 }
 
 run::DiffRow output(const char* name, double maxRel, graph::Shape shape = {2, 3}) {

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <regex>
 
 #include "tests/engine/run_program.h"
 #include "tests/support/temporary_folder.h"
@@ -60,6 +61,25 @@ TEST_F(Verbs, CheckTakesAModelThroughEveryStage) {
   EXPECT_EQ(names, (std::vector<std::string>{"open", "check", "analyze", "check", "plan", "fold"}));
   EXPECT_EQ(answer.object["stages"].back()["says"], "exact");
   EXPECT_TRUE(answer.object["graph"].get<std::string>().starts_with("graph {\n  input %"));
+}
+
+// "1e-6" and never "1e-06", in what a person reads as in the window.
+TEST_F(Verbs, NumbersInSentencesHaveNoZeroInTheirExponents) {
+  static const std::regex kZero("[0-9]e[-+]?0[0-9]|[0-9]e\\+");
+  const std::string folded = at("folded.pt"), figure = "[0-9]e-[1-9]";
+  std::string all;
+  for (const auto& words : std::vector<std::vector<std::string>>{{"analyze", bert_},
+                                                                 {"fold", gpt2_, "-o", folded},
+                                                                 {"verify", gpt2_, folded},
+                                                                 {"diff", gpt2_, folded, "--dtype", "float64,float32"},
+                                                                 {"probe", gpt2_}}) {
+    const auto result = test::runProgram(ENGINE_PROGRAM, words);
+    std::smatch found;
+    EXPECT_FALSE(std::regex_search(result.out, found, kZero)) << words.front() << ": " << found.str();
+    EXPECT_FALSE(std::regex_search(result.err, found, kZero)) << words.front() << ": " << found.str();
+    all += result.out;
+  }
+  EXPECT_TRUE(std::regex_search(all, std::regex(figure))) << "there were such figures";
 }
 
 TEST_F(Verbs, CheckTellsTheStageThatFailed) {

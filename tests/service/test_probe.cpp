@@ -236,8 +236,8 @@ TEST(ProbeFindings, OfSwaps) {
   swaps.all = error(0.21, 1e-6);
   swaps.swaps[0].folded = error(3e-7, 1e-6);
   swaps.swaps[1].folded = error(4e-7, 1e-6);
-  EXPECT_TRUE(says(swapFindings(swaps), "all of them at once changes an output by 0.21 (rounding: up to 1e-06)"));
-  EXPECT_TRUE(says(swapFindings(swaps), "Folding one first changes an output by 4e-07 at most"));
+  EXPECT_TRUE(says(swapFindings(swaps), "all of them at once changes an output by 0.21 (rounding: up to 1e-6)"));
+  EXPECT_TRUE(says(swapFindings(swaps), "Folding one first changes an output by 4e-7 at most"));
   EXPECT_TRUE(swapFindings({}).empty());
 }
 

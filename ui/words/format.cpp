@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/base/formatted.h"
 #include "core/protocol/figure_text.h"
 
 namespace normlens::ui {
@@ -88,7 +89,7 @@ QString formatShape(const std::vector<int64_t>& shape) {
 QString formatNumber(double value, int digits) {
   if (std::isnan(value)) return QStringLiteral("nan");
   if (std::isinf(value)) return value > 0 ? QStringLiteral("inf") : QStringLiteral("-inf");
-  return text(protocol::withShortExponents(QString::number(value, 'g', digits).toStdString()));
+  return text(withShortExponents(QString::number(value, 'g', digits).toStdString()));
 }
 
 // Not as in the user's locale: all other numbers have a decimal point, beside which a German 1.234 is no thousand.

@@ -44,7 +44,7 @@ OptimizerSettings optimizerOf(const RunSettings& settings) {
 bool hasMomentum(const RunSettings& settings) { return optimizerOf(settings).kind == OptimizerKind::Sgd; }
 bool decays(const RunSettings& settings) { return optimizerOf(settings).weight_decay != 0; }
 
-QString written(double number) { return QString::number(number, 'g', 6); }
+QString written(double number) { return formatNumber(number, 6); }
 QString written(int number) { return QString::number(number); }
 QString written(int64_t number) { return QString::number(number); }
 QString written(const std::string& words) { return text(words); }

@@ -81,12 +81,14 @@ json columnEntry(const DiffColumn& column) {
   return entry;
 }
 
+std::string padded(double figure) { return formatted("%-9s", formatted("%.3g", figure).c_str()); }
+
 std::string rowLine(const DiffRow& row) {
-  std::string line = formatted("  max_abs %-9.3g max_rel %-9.3g mean_abs %-9.3g cosine %-12.9g", row.diff.maxAbs,
-                               row.diff.maxRel, row.diff.meanAbs, row.diff.cosine);
+  std::string line = "  max_abs " + padded(row.diff.maxAbs) + " max_rel " + padded(row.diff.maxRel) + " mean_abs " +
+                     padded(row.diff.meanAbs) + formatted(" cosine %-12.9g", row.diff.cosine);
   line +=
       row.ulps ? formatted(" max_ulp %-9llu", static_cast<unsigned long long>(row.ulps->most)) : formatted("%18s", "");
-  if (row.rounding) line += formatted(" rounding %-9.3g", *row.rounding);
+  if (row.rounding) line += " rounding " + padded(*row.rounding);
   line += " " + row.name;
   if (row.diff.vacuous) line += " (not finite anywhere)";
   if (row.alignment == run::Alignment::Mean) line += " (without the mean)";
@@ -137,7 +139,7 @@ void addTable(const std::vector<DiffColumn>& columns, const run::ModelDiff& firs
     for (const DiffColumn& column : columns) {
       const DiffRow* found = findRow(column, row);
       const std::optional<double> value = found ? figure(*found) : std::nullopt;
-      line += value ? formatted(" %10.3g", *value) : formatted(" %10s", "-");
+      line += formatted(" %10s", value ? formatted("%.3g", *value).c_str() : "-");
       any = any || value;
     }
     table.push_back(line + "  " + row.name);

@@ -6,7 +6,6 @@
 
 #include "core/base/formatted.h"
 #include "core/ops/rules.h"
-#include "core/protocol/figure_text.h"
 
 namespace normlens::service {
 
@@ -31,7 +30,7 @@ std::string attributeText(const graph::Attribute& attribute) {
   struct Visitor {
     std::string operator()(bool value) const { return value ? "true" : "false"; }
     std::string operator()(int64_t value) const { return std::to_string(value); }
-    std::string operator()(double value) const { return protocol::withShortExponents(formatted("%.6g", value)); }
+    std::string operator()(double value) const { return formatted("%.6g", value); }
     std::string operator()(const std::string& value) const { return value; }
     std::string operator()(const std::vector<int64_t>& items) const { return listText(items); }
     std::string operator()(const std::vector<double>& items) const { return listText(items); }

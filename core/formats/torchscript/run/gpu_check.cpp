@@ -69,7 +69,7 @@ Status near(const at::Tensor& computed, const at::Tensor& reference, const char*
   const at::Tensor difference = (computed.to(at::kCPU, at::kDouble) - reference).abs().max();
   const double error = difference.item<double>() / reference.abs().max().item<double>();
   if (error <= kMostError) return {};  // not where it is NaN
-  return fail(ErrorCode::Refused, formatted("%s differs from float64 by %.2g of the largest number", what, error),
+  return fail(ErrorCode::Refused, what + formatted(" differs from float64 by %.2g of the largest number", error),
               "please report this: no number that this GPU computes can be trusted");
 }
 
