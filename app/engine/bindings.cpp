@@ -9,6 +9,7 @@
 
 #include "app/engine/verbs/report/last_fold.h"
 #include "core/base/machine.h"
+#include "core/base/stopwatch.h"
 #include "core/lab/train.h"
 #include "core/protocol/bench_messages.h"
 #include "core/protocol/dispatcher.h"
@@ -91,7 +92,7 @@ Result<ModelInfo> open(service::Service& service, const OpenParams& params, cons
 // Adds the time of a proof, which the window shows and a project keeps.
 Result<FoldResult> fold(service::Service& service, const FoldParams& params, const Task& task) {
   ASSIGN_OR_RETURN(auto result, service.fold(params, task));
-  if (result.verify && result.verify->exact == true) result.proved = service::utcNow();
+  if (result.verify && result.verify->exact == true) result.proved = utcNow();
   return result;
 }
 

@@ -231,8 +231,7 @@ Exit Console::fail(const Error& error) {
   reported.message = shortened(std::move(reported.message));
   watchPage().status = static_cast<int32_t>(exitFor(reported.code));
   if (progress_) progress_->clear();
-  writeLine(err_,
-            oneLine("normlens: " + reported.message + (reported.hint.empty() ? "" : "; " + reported.hint.text())));
+  writeLine(err_, oneLine("normlens: " + withHint(reported)));
   if (options_.json) {
     const nlohmann::json object = {
         {"code", errorCodeName(reported.code)}, {"message", reported.message}, {"hint", reported.hint.text()}};

@@ -22,6 +22,12 @@ std::string plainError(const std::exception& error) {
   return std::string(text);
 }
 
+std::string withHint(const Error& error) {
+  if (error.hint.empty()) return error.message;
+  const size_t end = error.message.find_last_not_of(". ");
+  return error.message.substr(0, end == std::string::npos ? 0 : end + 1) + "; " + error.hint.text();
+}
+
 Error withMemoryLimit(Error error) {
   constexpr int64_t kBytesInMb = 1 << 20;
   const auto limit = memoryLimit();

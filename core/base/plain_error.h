@@ -19,6 +19,8 @@ inline constexpr std::string_view kNoMemory = "there is not enough memory";
 [[nodiscard]] inline bool reportsWantOfMemory(std::string_view message) {
   return message.find(kNoMemory) != std::string_view::npos;
 }
+// The message and its hint in one sentence without a full stop; a library's message may end in one.
+[[nodiscard]] std::string withHint(const Error& error);
 // Adds the process's own memory limit, and how to raise it, to an error that reports a want of memory.
 [[nodiscard]] Error withMemoryLimit(Error error);
 

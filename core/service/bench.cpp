@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <ctime>
 #include <map>
 #include <new>
 #include <optional>
 
 #include "core/analysis/norms/norms.h"
 #include "core/base/machine.h"
+#include "core/base/plain_error.h"
 #include "core/base/stopwatch.h"
 #include "core/formats/formats.h"
 #include "core/run/measure/bench.h"
@@ -246,7 +246,7 @@ class Measurement {
           break;
         }
         if (!firstError) firstError = done.error();
-        point.error = done.error().message + (done.error().hint.empty() ? "" : "; " + done.error().hint.text());
+        point.error = withHint(done.error());
         reportPoint(point);
       }
       result.cancelled = point.error.empty() && !point.complete;
@@ -337,15 +337,6 @@ BenchModel kept(std::unique_ptr<formats::Model> made, std::string norm = {}, dou
 }
 
 }  // namespace
-
-std::string utcNow() {
-  const std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
-  std::tm utc{};
-  gmtime_r(&now, &utc);
-  char text[32];
-  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &utc);
-  return text;
-}
 
 void needShapes(formats::Model& model, const formats::Tensors& inputs, const Task& task) {
   const graph::Graph& graph = model.graph();

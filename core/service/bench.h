@@ -31,9 +31,6 @@ struct BenchModels {
   const std::vector<formats::InputSpec>& specs;
 };
 
-// The time as results have it, and a proof: "2026-11-21T21:50:01Z".
-[[nodiscard]] std::string utcNow();
-
 // Called after each round at most ten times a second, and when a point is complete.
 using BenchListener = std::function<void(int index, int points, const protocol::BenchPoint& now)>;
 

@@ -36,6 +36,12 @@ TEST(PlainError, WhatJsonSaysHasNoTag) {
   EXPECT_EQ(saidOf([] { static_cast<void>(nlohmann::json::object().at("a")); }), "key 'a' not found");
 }
 
+TEST(PlainError, AHintFollowsAMessageWithoutItsFullStop) {
+  EXPECT_EQ(withHint({ErrorCode::Unsupported, "no op normlens::crms_norm.", "load the library"}),
+            "no op normlens::crms_norm; load the library");
+  EXPECT_EQ(withHint({ErrorCode::Unsupported, "It ends here.", {}}), "It ends here.");
+}
+
 TEST(PlainError, OtherSentencesStayAsTheyAre) {
   EXPECT_EQ(saidOf([] { throw std::runtime_error("the disk is full"); }), "the disk is full");
 }

@@ -57,7 +57,7 @@ std::string firstLine(std::string_view text) {
     const size_t end = text.find('\n');
     std::string_view line = text.substr(0, end);
     text = end == std::string_view::npos ? std::string_view() : text.substr(end + 1);
-    while (!line.empty() && (line.back() == ' ' || line.back() == ':' || line.back() == '\r')) line.remove_suffix(1);
+    line = line.substr(0, line.find_last_not_of(" :.\r") + 1);  // The sentences around it have their own ends.
     while (!line.empty() && line.front() == ' ') line.remove_prefix(1);
     if (line.empty()) continue;
     std::string said = withoutAddresses(line);
