@@ -90,6 +90,12 @@ Facts someFacts(const std::string& name = "ln") {
   return facts;
 }
 
+size_t countOf(const std::string& text, const std::string& part) {
+  size_t count = 0;
+  for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++count;
+  return count;
+}
+
 protocol::BenchResult someBench(bool noise) {
   protocol::BenchPoint point;
   point.device = "cpu";
@@ -153,6 +159,25 @@ TEST(Report, AProofByTheFilesAloneSaysNothingOfFloat64) {
   facts.fold->verify->beyond_rounding = true;
   facts.fold->verify->errors = {0.05, 0.063};
   EXPECT_EQ(composed(facts).banner.title, "float32 as near as the original");
+}
+
+// Its own type is float64: there is one comparison, and one limit.
+TEST(Report, AFloat64FileIsComparedOnce) {
+  Facts facts = someFacts();
+  facts.fold->verify->file_dtype = "float64";
+  facts.inType->dtype = "float64";
+  facts.exact.reset();
+  const Document document = composed(facts);
+  EXPECT_EQ(document.banner.text, "Exact in float64.");
+  const auto proof = std::ranges::find(document.sections, "The proof", &Section::title);
+  ASSERT_NE(proof, document.sections.end());
+  const auto figure =
+      std::ranges::find_if(proof->blocks, [](const Block& block) { return std::holds_alternative<Figure>(block); });
+  ASSERT_NE(figure, proof->blocks.end());
+  const auto& [svg, alt, legend] = std::get<Figure>(*figure);
+  EXPECT_EQ(alt, "Largest relative difference after each of 1 norms: at most 2e-7 in float64");
+  EXPECT_EQ(legend, "The largest relative difference after each norm: \u25a1 float64.");
+  EXPECT_EQ(countOf(svg, "allowed in float64"), 1U);
 }
 
 TEST(Report, WhatIsNotProvedIsNotCalledSo) {

@@ -201,7 +201,7 @@ Figure normsFigure(const Facts& facts) {
   ProofChart chart = chartOf(facts);
   const auto* verify = facts.fold && facts.fold->verify ? &*facts.fold->verify : nullptr;
   if (verify && verify->algebra_done) chart.exactLimit = verify->algebra.limit;
-  if (verify && verify->file_done) chart.fileLimit = verify->file.limit;
+  if (verify && verify->file_done && verify->file_dtype != "float64") chart.fileLimit = verify->file.limit;
   if (facts.file) chart.fileLimit = facts.file->limit;
   return proofFigure(chart);
 }

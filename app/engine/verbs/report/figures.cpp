@@ -138,10 +138,16 @@ double stepFor(double range) {
 
 Figure proofFigure(const ProofChart& chart) {
   std::string says = "Largest relative difference after each of " + std::to_string(chart.norms.size()) + " norms: ";
-  says += formatted("at most %.2g in float64", largestOf(chart.exact));
-  if (!chart.fileType.empty()) says += formatted(", at most %.2g in ", largestOf(chart.file)) + chart.fileType;
-  std::string legend = "The largest relative difference after each norm: ◆ float64";
-  if (!chart.fileType.empty()) legend += ", □ " + chart.fileType;
+  std::string legend = "The largest relative difference after each norm: ";
+  const char* between = "";
+  const auto add = [&](const Figures& figures, const std::string& sign, const std::string& type) {
+    if (std::ranges::none_of(figures, [](const auto& figure) { return figure.has_value(); })) return;
+    says += between + formatted("at most %.2g in ", largestOf(figures)) + type;
+    legend += between + sign + type;
+    between = ", ";
+  };
+  add(chart.exact, "◆ ", "float64");
+  add(chart.file, "□ ", chart.fileType);
   return {drawing(says, ProofDrawing(chart).draw()), says, legend + "."};
 }
 
