@@ -13,6 +13,7 @@
 #include "core/analysis/graph_names.h"
 #include "core/analysis/plan/carried_means.h"
 #include "core/analysis/plan/given_plan.h"
+#include "core/ops/node_class.h"
 
 namespace normlens::analysis {
 namespace {
@@ -254,8 +255,8 @@ class Builder {
     // A linear whose own weight is centered is a leaf; one that passes zero-mean values on is on the way.
     const bool byWeight = std::any_of(claim.needs.begin(), claim.needs.end(),
                                       [&](const Need& need) { return isWeight(analysis_.claims[need.claim].value); });
-    NodeClass is = ops::opRow(node.kind).vertexClass;
-    if (is == NodeClass::Residual && byWeight) is = NodeClass::Bias;  // no residual sum
+    // Here both addends have zero mean, whatever their shapes.
+    const NodeClass is = ops::isComputedSum(graph_, node) ? NodeClass::Residual : ops::nodeClass(graph_, node);
     vertex(value.producer, is, byWeight ? "its constants are centered" : "passes zero-mean values on");
   }
 

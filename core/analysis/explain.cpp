@@ -15,11 +15,6 @@
 namespace normlens::analysis {
 namespace {
 
-std::string shortOp(const std::string& op) {
-  const size_t colon = op.rfind(':');
-  return colon == std::string::npos ? op : op.substr(colon + 1);
-}
-
 // Returns whether the claim is only refused, or its shift only noticed, where no run came: numbers that are no tensors
 // have no shape in any run.
 bool lacksShape(const Graph& graph, const Claim& claim) {
@@ -226,10 +221,14 @@ std::string percentText(double percent) {
   return formatted(percent >= kWhole || shown == std::round(shown) ? "%.0f%%" : "%.1f%%", percent);
 }
 
+std::string opLabel(const Node& node) {
+  const std::string label = node.op.substr(node.op.rfind(':') + 1);  // npos + 1 is 0
+  return label.empty() ? std::string(opKindName(node.kind)) : label;
+}
+
 std::string describeNode(const Graph& graph, NodeId id) {
   const Node& node = graph.node(id);
-  const std::string op = shortOp(node.op.empty() ? std::string(opKindName(node.kind)) : node.op);
-  return node.name.empty() ? op : node.name + " (" + op + ")";
+  return node.name.empty() ? opLabel(node) : node.name + " (" + opLabel(node) + ")";
 }
 
 std::string describeValue(const Graph& graph, ValueId id) {

@@ -10,6 +10,8 @@
 
 namespace normlens::analysis {
 
+// "addmm" of "aten::addmm"
+[[nodiscard]] std::string opLabel(const graph::Node& node);
 // "transformer.h.0.attn.c_proj (addmm)"; a value by the node that makes it.
 [[nodiscard]] std::string describeNode(const graph::Graph& graph, graph::NodeId id);
 [[nodiscard]] std::string describeValue(const graph::Graph& graph, graph::ValueId id);

@@ -169,6 +169,34 @@ TEST(GraphDocument, rolesStreamsAndEnds) {
   EXPECT_EQ(document.scopes[2].path, "block.ln");
 }
 
+// A constant counts alike whether it is added or subtracted, in the whole graph as in a norm's zero-mean graph.
+TEST(GraphDocument, aConstantThatIsAddedHasOneClassInBothGraphs) {
+  const auto graph = graph::parsed(R"(graph {
+    input %x: float32[2, 8]
+    input %i: int64[8]
+    const %w: float32[8, 8] random 1
+    const %b: float32[8] random 2
+    const %one: float32[1] values <1>
+    const %k: int64[8] values <1, 2, 3, 4, 5, 6, 7, 8>
+    %f: float32[2, 8] = Linear(%x, %w, _) op "aten::linear"
+    %fb: float32[2, 8] = Sub(%f, %b) op "aten::sub"
+    %n: float32[2, 8] = LayerNorm(%fb, _, _) {axes = [1], eps = 1e-05} op "aten::layer_norm"
+    %s: float32[2, 8] = Sub(%n, %one) op "aten::sub"
+    %m: float32[2, 8] = Add(%s, 1) op "aten::add"
+    %j: int64[8] = Add(%i, %k) op "aten::add"
+    return %m, %j
+  })");
+  const auto analysis = analysis::analyze(graph, {}).value();
+  const auto document = graphDocument(graph, analysis->norms);
+  std::string roles;
+  for (const auto& node : document.nodes) roles += letterOf(node.role);
+  EXPECT_EQ(roles, "LBNSSSIIGG");
+  const auto vertices = describeZeroMeanGraph(*analysis, 0).vertices;
+  EXPECT_EQ(vertices.size(), 3U);
+  for (const auto& vertex : vertices)
+    EXPECT_EQ(vertex.vertex_class, document.nodes[static_cast<size_t>(vertex.node)].role) << vertex.note;
+}
+
 TEST(GraphDocument, outputsHaveTheNamesOfTheFile) {
   auto graph = graph::parsed("graph {\n  input %x: float32[2]\n  return %x, %x\n}");
   EXPECT_EQ(graphDocument(graph, {}).nodes.back().label, "output 1");

@@ -4,8 +4,9 @@
 #include <map>
 #include <set>
 
+#include "core/analysis/explain.h"
 #include "core/base/formatted.h"
-#include "core/ops/rules.h"
+#include "core/ops/node_class.h"
 
 namespace normlens::service {
 
@@ -38,40 +39,16 @@ std::string attributeText(const graph::Attribute& attribute) {
   return std::visit(Visitor{}, attribute);
 }
 
-std::string labelOf(const Node& node) {
-  const std::string& op = node.op;
-  const size_t colon = op.rfind(':');
-  std::string label = colon == std::string::npos ? op : op.substr(colon + 1);
-  return label.empty() ? std::string(opKindName(node.kind)) : label;
-}
-
 bool isConstantLike(const Graph& graph, ValueId id) {
   const auto& value = graph.value(id);
   return value.constant != kNone || value.literal.has_value();
-}
-
-// x + f(x): both summands are computed, of the sum's own shape (or of none known yet).
-bool isResidualSum(const Graph& graph, const Node& node) {
-  if (node.kind != OpKind::Add || node.operands.size() != 2) return false;
-  const auto& sum = graph.value(node.outputs.at(0)).shape;
-  return std::all_of(node.operands.begin(), node.operands.end(), [&](ValueId id) {
-    return id != kNoValue && !isConstantLike(graph, id) && (!sum || graph.value(id).shape == sum);
-  });
-}
-
-// "x W + b" where the file has the addition as a node of its own; an epsilon is a single number.
-bool addsBias(const Graph& graph, const Node& node) {
-  return node.kind == OpKind::Add && std::ranges::any_of(node.operands, [&](ValueId id) {
-           const auto constant = id == kNoValue ? kNone : graph.value(id).constant;
-           return constant != kNone && graph::elementCount(graph.constant(constant).view.shape) > 1;
-         });
 }
 
 // A value that is added back later and read by something else meanwhile, and the sums it runs through.
 std::vector<bool> residualStreams(const Graph& graph) {
   std::vector<bool> stream(graph.values.size(), false);
   for (const Node& node : graph.nodes) {
-    if (!isResidualSum(graph, node)) continue;
+    if (node.kind != OpKind::Add || !ops::isResidualSum(graph, node)) continue;
     bool carried = false;
     for (const ValueId id : node.operands) {
       if (graph.value(id).uses.size() < 2) continue;
@@ -85,11 +62,7 @@ std::vector<bool> residualStreams(const Graph& graph) {
 
 NodeClass roleOf(const Graph& graph, const Node& node) {
   if (node.helper || node.kind == OpKind::ShapeQuery) return NodeClass::Helper;
-  if (node.kind == OpKind::RmsNorm) return NodeClass::RmsNorm;
-  if (node.kind == OpKind::Reduce && !ops::isLinearReduce(node)) return NodeClass::Opaque;
-  const NodeClass role = ops::opRow(node.kind).vertexClass;
-  if (role != NodeClass::Residual || isResidualSum(graph, node)) return role;
-  return addsBias(graph, node) ? NodeClass::Bias : NodeClass::Scalar;
+  return ops::nodeClass(graph, node);
 }
 
 // An If stands behind its branches, whose results it passes on.
@@ -163,7 +136,7 @@ protocol::GraphDocument graphDocument(const Graph& graph, const analysis::Norms&
     protocol::GraphNode item;
     item.id = id;
     item.op = node.op;
-    item.label = labelOf(node);
+    item.label = analysis::opLabel(node);
     item.name = node.name;
     item.scope = node.scope;
     item.role = rmsNorms.contains(id) ? NodeClass::RmsNorm : roleOf(graph, node);
