@@ -315,20 +315,21 @@ class Gatherer {
   void findEarly() {
     early_.assign(h_.items.size(), false);
     feeds_.assign(h_.items.size(), false);
-    std::vector<std::vector<int>> readers(h_.items.size());
-    std::vector<int> late;
+    std::vector<std::vector<int>> readers(h_.items.size()), makers(h_.items.size());  // makers: of what is no index
+    std::vector<int> late, fed;
     for (size_t i = 0; i < h_.items.size(); ++i) {
       const Item& item = h_.items[i];
       if (item.kind != ItemKind::Op || item.role == 'I') continue;
       early_[i] = item.role != 'G' && item.role != 'N' && !hasWeights(item);
       if (!early_[i]) late.push_back(static_cast<int>(i));
+      if (usesWeights(item)) fed.push_back(static_cast<int>(i));
     }
     for (const DataEdge& edge : h_.edges) {
       if (edge.value == kNone) continue;
       readers[static_cast<size_t>(edge.from)].push_back(edge.to);
       const bool indexes =
           h_.document->values[static_cast<size_t>(edge.value)].dtype.find("float") == std::string::npos;
-      if (!indexes && usesWeights(at(edge.to))) feeds_[static_cast<size_t>(edge.from)] = true;
+      if (!indexes) makers[static_cast<size_t>(edge.to)].push_back(edge.from);
     }
     while (!late.empty()) {
       const int item = late.back();
@@ -336,6 +337,14 @@ class Gatherer {
       for (const int reader : readers[static_cast<size_t>(item)]) {
         if (early_[static_cast<size_t>(reader)]) late.push_back(reader);
         early_[static_cast<size_t>(reader)] = false;
+      }
+    }
+    while (!fed.empty()) {
+      const int item = fed.back();
+      fed.pop_back();
+      for (const int maker : makers[static_cast<size_t>(item)]) {
+        if (early_[static_cast<size_t>(maker)] && !feeds_[static_cast<size_t>(maker)]) fed.push_back(maker);
+        feeds_[static_cast<size_t>(maker)] = true;
       }
     }
   }
@@ -379,7 +388,7 @@ class Gatherer {
 
   Hierarchy& h_;
   std::vector<bool> early_;  // by item: an op that nothing with weights comes before
-  std::vector<bool> feeds_;  // by item: an op whose numbers a norm, or an op with weights, reads, not as an index
+  std::vector<bool> feeds_;  // by item: an op whose numbers reach a norm, or an op with weights, not as an index
 };
 
 }  // namespace

@@ -6,7 +6,7 @@
 //   - a group with a single op is that op, called by the module's name ("ln_1");
 //   - a group of one real op and reshapes, or of pointwise ops only, is `slim`: closed, it is drawn as one op;
 //   - ops that no weight has touched yet, where there are many, are one group "masks and positions",
-//     or "preprocessing" where the ops with weights read what it makes;
+//     or "preprocessing" where what it makes reaches the ops with weights;
 //   - a module that is called again later (shared layers) becomes one group per call, where one group would be a cycle;
 //   - more than kMaxEqual equal groups in a row, any number with foldRepeats, are one group that shows their number;
 //   - more than kMaxFlat children in one group are bundled into runs ("ops 1–200").

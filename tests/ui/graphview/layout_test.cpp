@@ -140,6 +140,24 @@ class LayoutTest : public QObject {
     QCOMPARE(findItem(h, "div"), -1);
   }
 
+  // As in Silero VAD: the layer's own module still pads what it is given.
+  void whatReachesALayerInItsModuleIsPreprocessing() {
+    test::DocumentBuilder b;
+    const int stem = b.scope(0, "stem", "Stem");
+    int sound = b.op(0, "sound", "I", {}, {1, 512});
+    for (int i = 0; i < 6; ++i) sound = b.op(0, "slice", "S", {sound}, {1, 512});
+    const int padded = b.op(stem, "pad", "O", {sound}, {1, 640});
+    const int weight = b.value("weight", {16, 1, 256});
+    const int hidden = b.op(stem, "conv", "L", {padded, weight}, {1, 16, 4});
+    b.op(0, "relu", "O", {hidden}, {1, 16, 4});
+    auto document = std::make_shared<protocol::GraphDocument>(*b.take());
+    for (auto& value : document->values) value.dtype = "float32";
+    document->values[static_cast<size_t>(weight)].constant = true;
+    const Hierarchy h = buildHierarchy(document);
+    QCOMPARE(findItem(h, "masks and positions"), -1);
+    QCOMPARE(h.item(findItem(h, "preprocessing")).ops, 6);
+  }
+
   void aMaskThatEveryLayerReadsIsOneRail() {
     const Hierarchy h = buildHierarchy(test::bertDocument());
     const Layout layout = mustLayOut(h, defaultExpanded(h));
