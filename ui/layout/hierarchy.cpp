@@ -327,8 +327,11 @@ class Gatherer {
     for (const DataEdge& edge : h_.edges) {
       if (edge.value == kNone) continue;
       readers[static_cast<size_t>(edge.from)].push_back(edge.to);
+      // Types that no run has shown yet: an embedding's are indices.
+      const std::string& type = h_.document->values[static_cast<size_t>(edge.value)].dtype;
+      const std::string& reader = h_.document->nodes[static_cast<size_t>(at(edge.to).node)].op;
       const bool indexes =
-          h_.document->values[static_cast<size_t>(edge.value)].dtype.find("float") == std::string::npos;
+          type.empty() ? reader.find("embedding") != std::string::npos : type.find("float") == std::string::npos;
       if (!indexes) makers[static_cast<size_t>(edge.to)].push_back(edge.from);
     }
     while (!late.empty()) {
