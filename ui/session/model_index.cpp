@@ -20,7 +20,6 @@ auto* find(const std::unordered_map<int, size_t>& index, List& list, int id) {
 ModelIndex::ModelIndex(std::shared_ptr<const protocol::GraphDocument> graph) : graph_(std::move(graph)) {
   for (size_t i = 0; i < graph_->nodes.size(); ++i) {
     nodes_.emplace(graph_->nodes[i].id, i);
-    if (!graph_->nodes[i].helper) ++opsInScope_[graph_->nodes[i].scope];
     for (const int output : graph_->nodes[i].outputs) producers_.emplace(output, graph_->nodes[i].id);
   }
   for (size_t i = 0; i < graph_->values.size(); ++i) values_.emplace(graph_->values[i].id, i);
@@ -63,12 +62,11 @@ std::vector<int> ModelIndex::scopePath(int scopeId) const {
 QString ModelIndex::nodeTitle(int id) const {
   const protocol::GraphNode* at = node(id);
   if (at == nullptr) return {};
-  const protocol::GraphScope* in = scope(at->scope);
-  const QString path = in != nullptr ? text(in->path) : QString();
   const QString label = text(at->label.empty() ? at->op : at->label);
-  if (path.isEmpty()) return label;
-  const auto count = opsInScope_.find(at->scope);
-  return count != opsInScope_.end() && count->second == 1 ? path : path + u'.' + label;
+  const protocol::GraphScope* in = scope(at->scope);
+  const QString where = text(at->name.empty() && in != nullptr ? in->path : at->name);
+  if (at->role == NodeClass::LayerNorm && !where.isEmpty()) return where;
+  return where.isEmpty() ? label : QStringLiteral("%1 (%2)").arg(where, label);
 }
 
 }  // namespace normlens::ui

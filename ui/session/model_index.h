@@ -29,14 +29,13 @@ class ModelIndex {
 
   // Scope ids from the model down to `scope`, both included.
   [[nodiscard]] std::vector<int> scopePath(int scope) const;
-  // Returns a node's name for lists: the path of its module where that holds nothing else, else path and label.
+  // A node as the engine's sentences call it: "h.0.act (gelu)"; a norm by its name alone.
   [[nodiscard]] QString nodeTitle(int id) const;
 
  private:
   std::shared_ptr<const protocol::GraphDocument> graph_ = std::make_shared<const protocol::GraphDocument>();
   std::unordered_map<int, size_t> nodes_, values_, scopes_;
-  std::unordered_map<int, int> producers_;   // value -> node
-  std::unordered_map<int, int> opsInScope_;  // helpers left out
+  std::unordered_map<int, int> producers_;  // value -> node
 };
 
 }  // namespace normlens::ui

@@ -592,7 +592,7 @@ class TestModels final : public QObject {
     QTest::newRow("op") << "op:layer_norm" << 5;
     QTest::newRow("op, another case") << "OP:Layer_Norm" << 5;
     QTest::newRow("no such op") << "op:ln_1" << 0;
-    QTest::newRow("name") << "name:c_attn.addmm" << 2;
+    QTest::newRow("name") << "name:c_attn op:addmm" << 2;
     QTest::newRow("name is not op") << "name:aten::" << 0;
     QTest::newRow("shape") << "shape:1024x50257" << 2;
     QTest::newRow("shape, written otherwise") << "shape:[1024,50257]" << 2;

@@ -24,6 +24,7 @@
 #include "ui/window/workspace/graph_pane.h"
 #include "ui/window/workspace/report_export.h"
 #include "ui/window/workspace/workspace.h"
+#include "ui/words/format.h"
 
 namespace normlens::ui {
 namespace {
@@ -129,7 +130,7 @@ class TestRealEngine final : public QObject {
   }
 
   // In the list, the inspector and the graph, where the file has it written out.
-  void aNormHasOneNameEverywhere() {
+  void aNormAndItsBlockerHaveOneNameEverywhere() {
     const QString model = qEnvironmentVariable("NORMLENS_SHARED") + QStringLiteral("/models/visible/bert.leg14.onnx");
     if (!QFile::exists(model)) QSKIP("NORMLENS_SHARED has the model.");
     MainWindow window({realEngine(), ColorScheme::Light, false, false});
@@ -145,6 +146,9 @@ class TestRealEngine final : public QObject {
     for (const protocol::NormInfo& norm : session.analysis()->norms) {
       const std::string path = hierarchy.path(hierarchy.itemOfId(norm.node));
       QVERIFY2(path == norm.title || path == norm.title + ".LayerNorm", path.c_str());
+      // Its blocker, in the engine's sentence and in the window's rows.
+      const QString blocker = norm.blocker ? session.index().nodeTitle(norm.blocker->node) : QString();
+      QVERIFY2(text(norm.reason).contains(blocker), qPrintable(blocker));
     }
   }
 
