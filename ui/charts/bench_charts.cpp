@@ -259,10 +259,7 @@ struct SpeedupRange {
 
 constexpr size_t kNamed = 4;  // ops other than norms that get a color of their own
 
-QString shortOp(const std::string& op) {
-  const size_t colon = op.rfind(':');
-  return text(colon == std::string::npos ? op : op.substr(colon + 1));
-}
+QString shortOp(const std::string& op) { return text(op).section(u':', -1); }
 
 struct Part {
   QString name;

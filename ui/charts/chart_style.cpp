@@ -96,6 +96,7 @@ QValueAxis* addNumberAxis(QChart& chart, Qt::Alignment side, double low, double 
   constexpr int kMostDecimals = 4;
   axis->setLabelFormat(decimals > kMostDecimals ? QStringLiteral("%.3g") : QStringLiteral("%.%1f").arg(decimals));
   axis->setRange(low, high);
+  axis->setTruncateLabels(false);  // In a low chart each would be "..."; those without room are hidden already.
   styleAxis(*axis, theme, title);
   chart.addAxis(axis, side);
   return axis;

@@ -53,6 +53,28 @@ class ChartViewTest final : public QObject {
     QVERIFY(range(view) < whole);
   }
 
+  void aLowChartHasItsNumbers() {
+    auto chart = std::make_unique<QChart>();
+    styleChart(*chart, lightTheme());
+    const Axes axes{addNumberAxis(*chart, Qt::AlignBottom, 0, 20, QStringLiteral("round"), lightTheme()),
+                    addNumberAxis(*chart, Qt::AlignLeft, 9.7, 10.4, QStringLiteral("ms"), lightTheme())};
+    addLine(*chart, axes, QStringLiteral("a"), solidPen(Qt::black), {{0, 9.8}, {20, 10.2}});
+    ChartView view;
+    view.resize(420, 110);
+    view.showChart(std::move(chart));
+    view.show();
+    const auto shown = [&] {
+      QStringList texts;
+      for (const QGraphicsItem* item : view.items()) {
+        const auto* label = dynamic_cast<const QGraphicsTextItem*>(item);
+        if (label != nullptr && label->isVisible()) texts << label->toPlainText();
+      }
+      return texts;
+    };
+    QTRY_VERIFY2(shown().contains(QStringLiteral("10.0")), qPrintable(shown().join(u' ')));
+    QVERIFY2(!shown().contains(QStringLiteral("...")), qPrintable(shown().join(u' ')));
+  }
+
   // The number formats of the window hold at the ticks: "1e-8", not "1e-08".
   void ticksHaveNoZeroInTheirExponent() {
     auto chart = std::make_unique<QChart>();
