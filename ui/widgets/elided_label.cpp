@@ -45,7 +45,7 @@ void ElidedLabel::changeEvent(QEvent* event) {
 }
 
 void ElidedLabel::elide() {
-  const QString shown = fontMetrics().elidedText(full_, mode_, width());
+  const QString shown = wordWrap() ? full_ : fontMetrics().elidedText(full_, mode_, width());
   if (shown != text()) setText(shown);
   setToolTip(shown == full_ ? QString() : full_);
 }

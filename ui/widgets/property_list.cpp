@@ -1,5 +1,8 @@
 #include "ui/widgets/property_list.h"
 
+#include <algorithm>
+
+#include "ui/theme/theme.h"
 #include "ui/widgets/elided_label.h"
 #include "ui/widgets/follow_text.h"
 #include "ui/widgets/frames.h"
@@ -8,7 +11,16 @@ namespace normlens::ui {
 
 namespace {
 
-constexpr int kWholeFigure = 110;  // "1.06e-08 of 1.0e-06": where there is little room the name gives way
+constexpr int kRowHeight = 23;
+constexpr int kWholeFigure = 110;  // "1.06e-8 of 1.0e-6": where there is little room the name gives way
+constexpr int kWholeName = 60;     // beside words that can be wrapped
+constexpr int kLongestWord = 20;   // of words that are wrapped: a path is cut instead
+
+bool isSentence(const QString& value) {
+  const QStringList words = value.split(u' ');
+  return words.size() > 1 &&
+         std::ranges::all_of(words, [](const QString& word) { return word.size() <= kLongestWord; });
+}
 
 }  // namespace
 
@@ -26,12 +38,20 @@ void PropertyList::setProperties(const QVector<Property>& properties) {
   }
   for (const Property& property : properties) {
     auto* row = new QWidget(this);
-    setTextHeight(row, 23);
+    if (isSentence(property.value)) {
+      row->setMinimumHeight(grown(kRowHeight));
+    } else {
+      setTextHeight(row, kRowHeight);
+    }
     row->setToolTip(property.tip);
     auto* line = makeRow(row, 12);
     auto* name = new ElidedLabel(property.name, Qt::ElideRight, row);
     name->setProperty("kind", property.strong ? "section" : "fact");
     auto* value = new ElidedLabel(property.value, Qt::ElideMiddle, row);
+    if (isSentence(property.value)) {
+      value->setWraps();
+      name->setWholeUpTo(kWholeName);
+    }
     value->setProperty("kind", property.strong ? "monoStrong" : "mono");
     value->setAlignment(Qt::AlignRight | Qt::AlignVCenter);
     if (!property.value.isEmpty()) value->setTextInteractionFlags(Qt::TextSelectableByMouse);  // and takes the focus

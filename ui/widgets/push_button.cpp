@@ -1,6 +1,7 @@
 #include "ui/widgets/push_button.h"
 
 #include <QPainter>
+#include <QtMath>
 
 #include "ui/theme/icons.h"
 #include "ui/theme/theme.h"
@@ -28,7 +29,8 @@ void PushButton::setIconName(const QString& name) {
 
 QSize PushButton::sizeHint() const {
   const int icon = iconName_.isEmpty() ? 0 : grown(kIcon) + kGap;
-  return {2 * kSide + icon + QFontMetrics(buttonFont()).horizontalAdvance(text()), grown(kHeight)};
+  // Rounded up: a fraction of a pixel less, and its last letters would be "…".
+  return {2 * kSide + icon + qCeil(QFontMetricsF(buttonFont()).horizontalAdvance(text())), grown(kHeight)};
 }
 
 QSize PushButton::minimumSizeHint() const { return sizeHint() - QSize(2 * (kSide - kLeastSide), 0); }

@@ -15,6 +15,7 @@ struct CannedModel {
   std::vector<std::vector<int>> producers;  // per norm: nodes of the linears and tables that its input is a sum of
   std::vector<std::vector<std::string>> weights;  // per norm: their tensors
   bool postNorm = false;
+  bool longNames = false;  // of the norms, as exporters make them
   int64_t width = 64;
 };
 

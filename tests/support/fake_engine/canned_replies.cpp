@@ -49,7 +49,10 @@ protocol::NormInfo normInfo(const CannedModel& model, int index) {
   protocol::NormInfo info;
   info.index = index;
   info.name = node.name;
-  info.title = node.name;
+  info.title = model.longNames
+                   ? node.name + (index % 2 == 0 ? ".encoder_attention_layer_norm.LayerNormalization"
+                                                 : ".cross_attention_layer_norm.Div." + std::to_string(index))
+                   : node.name;
   info.scope = node.name;
   info.form = NormForm::Op;
   info.node = node.id;

@@ -215,6 +215,7 @@ class Engine {
     inputs_.clear();
     const bool postNorm = params.path.find("bert") != std::string::npos;
     model_ = makeTransformer(mischief_.blocks, postNorm);
+    model_->longNames = params.path.find("whisper") != std::string::npos;
     protocol::ModelInfo info = modelInfo(*model_, params.path);
     info.modified = std::filesystem::last_write_time(params.path).time_since_epoch().count();
     runs_ = params.path.find("opaque") == std::string::npos;

@@ -112,6 +112,25 @@ void afterThePlan(Stage& stage) {
   }
 }
 
+// Names as exporters make them, of which a good part differs.
+void longNames(Stage& stage) {
+  static const QTemporaryDir folder;
+  const QString path = folder.filePath(QStringLiteral("whisper.pt"));
+  QFile::copy(stage.model, path);
+  open(stage, path);
+  selectNorm(stage, 3);
+}
+
+// Two buttons in the inspector's foot, and a limit in words in the proof.
+void aNormThatStays(Stage& stage) {
+  open(stage, stage.model);
+  stage.window.session()->choices()->keepNorms({2}, true);
+  idle(stage);
+  fold(stage);
+  selectNorm(stage, 2);
+  showTab(stage, BottomPanel::Proof);
+}
+
 void editsTurnedOff(Stage& stage) {
   open(stage, stage.model);
   stage.window.session()->choices()->keepNorms({2, 4}, true);
@@ -392,6 +411,8 @@ QVector<Scene> windowScenes() {
          trigger(stage, "graphOnly");
        }},
       {QStringLiteral("inputs_wrong"), inputsWrong},
+      {QStringLiteral("long_names"), longNames},
+      {QStringLiteral("norm_that_stays"), aNormThatStays},
       {QStringLiteral("proof"),
        [](Stage& stage) {
          open(stage, stage.model);

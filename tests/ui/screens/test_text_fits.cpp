@@ -4,6 +4,8 @@
 #include <QAbstractButton>
 #include <QAbstractItemView>
 #include <QComboBox>
+#include <QGraphicsTextItem>
+#include <QGraphicsView>
 #include <QHeaderView>
 #include <QLabel>
 #include <QLayout>
@@ -12,6 +14,7 @@
 #include <QPlainTextEdit>
 #include <QPushButton>
 #include <QScrollArea>
+#include <QScrollBar>
 #include <QSpinBox>
 #include <QSplitter>
 #include <QStandardItemModel>
@@ -25,6 +28,7 @@
 #include "tests/ui/screens/scenes.h"
 #include "tests/ui/shell/shell_test.h"
 #include "ui/graphview/graph_view.h"
+#include "ui/models/norm_model.h"
 #include "ui/theme/theme.h"
 #include "ui/widgets/elided_label.h"
 #include "ui/widgets/frames.h"
@@ -37,7 +41,10 @@ namespace normlens::screens {
 
 namespace {
 
-constexpr int kSlack = 1;  // of a pixel that rounding takes
+constexpr int kSlack = 1;         // of a pixel that rounding takes
+constexpr int kLongestWord = 20;  // A longer one is a path or a tensor's name.
+constexpr int kBesideNames = 82;  // pixels beside a norm's name: its verdict's ring and the plan's square
+constexpr int kMostLines = 16;    // of code, before it scrolls
 
 QString pathOf(const QWidget* widget) {
   QStringList names;
@@ -78,6 +85,8 @@ class Walk {
     if (const auto* label = qobject_cast<const QLabel*>(widget)) return checkLabel(label);
     if (const auto* tabs = qobject_cast<const QTabBar*>(widget)) return checkTabs(tabs);
     if (const auto* view = qobject_cast<const QAbstractItemView*>(widget)) return checkView(view);
+    if (const auto* code = qobject_cast<const QPlainTextEdit*>(widget)) return checkCode(code);
+    if (const auto* chart = qobject_cast<const QGraphicsView*>(widget)) return checkChart(chart);
     if (const auto* box = qobject_cast<const QComboBox*>(widget)) return checkField(box, box->currentText(), 34);
     if (const auto* spin = qobject_cast<const QSpinBox*>(widget)) return checkField(spin, spin->text(), 12);
     if (const auto* field = qobject_cast<const QLineEdit*>(widget)) {
@@ -107,8 +116,16 @@ class Walk {
     }
   }
 
+  // A name may be cut, where its tooltip has it; words and figures may not.
   void checkLabel(const QLabel* label) {
-    if (label->text().isEmpty() || qobject_cast<const ui::ElidedLabel*>(label)) return;
+    if (label->text().isEmpty()) return;
+    if (qobject_cast<const ui::ElidedLabel*>(label) && !label->wordWrap()) {
+      const QString whole = label->accessibleName();
+      if (label->objectName() == QStringLiteral("propertyValue") && whole.contains(u' ') && label->text() != whole &&
+          std::ranges::all_of(whole.split(u' '), [](const QString& word) { return word.size() <= kLongestWord; }))
+        find(label, QStringLiteral("\"%1\" for \"%2\"").arg(label->text(), whole));
+      return;
+    }
     const QSize wants =
         label->wordWrap() ? QSize(widestWord(label), label->heightForWidth(label->width())) : label->sizeHint();
     checkSize(label, label->text(), wants);
@@ -147,6 +164,23 @@ class Walk {
       find(field, QStringLiteral("\"%1\" in %2×%3 px").arg(words).arg(field->width()).arg(field->height()));
   }
 
+  // Lines to be copied are seen, all of them or as many as are high enough to scroll in.
+  void checkCode(const QPlainTextEdit* code) {
+    if (code->property("kind").toString() != QStringLiteral("code") || code->verticalScrollBar()->maximum() == 0)
+      return;
+    if (code->height() < kMostLines * QFontMetrics(ui::monoFont(11)).lineSpacing())
+      find(code, QStringLiteral("%1 lines do not fit").arg(code->verticalScrollBar()->maximum()));
+  }
+
+  // The labels of a chart's axes.
+  void checkChart(const QGraphicsView* chart) {
+    for (const QGraphicsItem* item : chart->items()) {
+      const auto* label = dynamic_cast<const QGraphicsTextItem*>(item);
+      if (label != nullptr && label->isVisible() && label->toPlainText() == QStringLiteral("..."))
+        find(chart, QStringLiteral("a label is only \"...\""));
+    }
+  }
+
   void checkTabs(const QTabBar* tabs) {
     for (int i = 0; i < tabs->count(); ++i) {
       const QRect area = tabs->tabRect(i);
@@ -177,6 +211,13 @@ class Walk {
     const bool right = at.data(Qt::TextAlignmentRole).value<Qt::Alignment>().testFlag(Qt::AlignRight);
     const QFontMetrics metrics(right ? ui::monoFont(11) : ui::uiFont(12));
     if (cell.height() < metrics.height()) find(view, QStringLiteral("the row of \"%1\" is too low").arg(words));
+    // A norm's name has as many lines as it takes.
+    const QFontMetrics strong(ui::uiFont(12, QFont::DemiBold));
+    const QRect beside(0, 0, view->viewport()->width() - kBesideNames, 10000);
+    const int wrapped = strong.boundingRect(beside, Qt::TextWordWrap | Qt::TextWrapAnywhere, words).height();
+    const bool isNorm =
+        view->objectName() == QStringLiteral("normList") && !at.data(ui::NormModel::IsGroupRole).toBool();
+    if (isNorm && cell.height() < wrapped) find(view, QStringLiteral("the norm \"%1\" is cut").arg(words));
     if (cell.width() < metrics.horizontalAdvance(words) + 12 && !at.data(Qt::ToolTipRole).toString().contains(words))
       find(view, QStringLiteral("the cell \"%1\" is cut at %2 px and no tooltip has it").arg(words).arg(cell.width()));
   }
@@ -307,6 +348,18 @@ void TestTextFits::clippedTextIsFound() {
   QTRY_VERIFY(foundBy("more words than it has room for"));
   model->setData(model->index(0, 0), model->index(0, 0).data(), Qt::ToolTipRole);
   QTRY_COMPARE(clippedText(window), QStringList());
+  ui::ElidedLabel limit(QStringLiteral("4e-6 = 6 × its own error"), Qt::ElideMiddle, &window);
+  limit.setObjectName(QStringLiteral("propertyValue"));
+  limit.setGeometry(0, 0, 60, 20);
+  limit.show();
+  QTRY_VERIFY(foundBy("its own error"));
+  limit.hide();
+  QPlainTextEdit code(QStringLiteral("one\ntwo\nthree\nfour\nfive"), &window);
+  code.setProperty("kind", "code");
+  code.setGeometry(0, 0, 100, 40);
+  code.show();
+  QTRY_VERIFY(foundBy("do not fit"));
+  code.hide();
   QLabel over(QStringLiteral("beyond the window"), &window);
   over.adjustSize();
   over.move(560, 10);

@@ -33,6 +33,17 @@ class PropertyListTest final : public QObject {
     list.resize(600, 60);
     QTRY_COMPARE(labelOf(list, name)->text(), name);
   }
+
+  void wordsAreWrapped() {
+    const QString words = QStringLiteral("4e-6 = 6 × the original's own error");
+    PropertyList list;
+    list.setProperties({{QStringLiteral("allowed"), words, {}}});
+    list.resize(200, 80);
+    list.show();
+    QTRY_COMPARE(labelOf(list, words)->text(), words);
+    QTRY_VERIFY(labelOf(list, words)->height() >= 2 * labelOf(list, words)->fontMetrics().height());
+    QCOMPARE(labelOf(list, QStringLiteral("allowed"))->text(), QStringLiteral("allowed"));
+  }
 };
 
 }  // namespace normlens::ui

@@ -3,6 +3,7 @@
 #include <QClipboard>
 #include <QGuiApplication>
 #include <QPlainTextEdit>
+#include <QScrollBar>
 #include <algorithm>
 
 #include "ui/theme/theme.h"
@@ -35,13 +36,18 @@ CodeBox::CodeBox(const char* name, const QString& title, QWidget* parent) : QWid
   box_->setProperty("kind", "code");
   box_->document()->setDocumentMargin(kMargin);
   column->addWidget(box_);
+  // Lines that are wrapped need others; the range of the bar is in lines.
+  connect(box_->verticalScrollBar(), &QScrollBar::rangeChanged, this, [this](int, int hidden) {
+    const int line = QFontMetrics(monoFont(11)).lineSpacing(),
+              most = (kMostLines + 1) * line + static_cast<int>(2 * kMargin);
+    box_->setFixedHeight(std::max(box_->height(), std::min(box_->height() + hidden * line, most)));
+  });
   connect(copy, &QToolButton::clicked, this, [this] { QGuiApplication::clipboard()->setText(text()); });
 }
 
 void CodeBox::setText(const QString& text) {
   if (text != this->text()) box_->setPlainText(text);
   const int lines = std::clamp(static_cast<int>(text.count(u'\n')) + 1, 1, kMostLines);
-  // A long line needs another: one more is room for its continuation.
   box_->setFixedHeight((lines + 1) * QFontMetrics(monoFont(11)).lineSpacing() + static_cast<int>(2 * kMargin));
 }
 

@@ -76,28 +76,30 @@ class Legend final : public QWidget {
   }
 };
 
-constexpr int kNormRow = 24, kTextLeft = 46, kIconLeft = 26, kRight = 12, kReasonBottom = 6;
+constexpr int kNormRow = 24, kTextLeft = 46, kIconLeft = 26, kRight = 12, kReasonBottom = 6, kSquare = 20;
 
 Verdict verdictOf(const QModelIndex& index) { return static_cast<Verdict>(index.data(NormModel::VerdictRole).toInt()); }
 
-// "transformer.h.3." quiet and "ln_2" strong. The quiet part gives way first, from its start; where the strong one is
-// long ("LayerNormalization") it leaves half of the room to what distinguishes it from the others.
+// Lines break where a name has a joint.
+QString breakable(QString name) {
+  for (const QChar joint : {u'.', u'_', u'/'}) name.replace(joint, QString(joint) + QChar(0x200B));
+  return name;
+}
+
+// "transformer.h.3." quiet and "ln_2" strong; over several lines one is as strong as the other.
 void paintName(QPainter& painter, const QRect& area, const QString& name, const Theme& theme, bool strong) {
   qsizetype end = 1 + qMax(name.lastIndexOf(u'.'), name.lastIndexOf(u'/'));
   const bool number = std::all_of(name.begin() + end, name.end(), [](QChar letter) { return letter.isDigit(); });
   if (number && end > 1) end = 1 + name.lastIndexOf(u'.', end - 2);  // "Div.28"
-  const QFont quietFont = uiFont(12), strongFont = uiFont(12, strong ? QFont::DemiBold : QFont::Medium);
-  const QFontMetrics quiet(quietFont), metrics(strongFont);
-  const int room = qMax(area.width() / 2, area.width() - quiet.horizontalAdvance(name.left(end)));
-  const QString last = metrics.elidedText(name.mid(end), Qt::ElideMiddle, room);
-  const QString lead =
-      quiet.elidedText(name.left(end), Qt::ElideLeft, qMax(0, area.width() - metrics.horizontalAdvance(last)));
-  painter.setFont(quietFont);
+  const int lead = area.height() > grown(kNormRow) ? 0 : static_cast<int>(end);
+  painter.setFont(uiFont(12));
   painter.setPen(theme.textSoft);
-  painter.drawText(area, Qt::AlignVCenter | Qt::AlignLeft, lead);
-  painter.setFont(strongFont);
+  painter.drawText(area, Qt::AlignVCenter | Qt::AlignLeft, name.left(lead));
+  const int taken = painter.fontMetrics().horizontalAdvance(name.left(lead));
+  painter.setFont(uiFont(12, strong ? QFont::DemiBold : QFont::Medium));
   painter.setPen(theme.text);
-  painter.drawText(area.adjusted(quiet.horizontalAdvance(lead), 0, 0, 0), Qt::AlignVCenter | Qt::AlignLeft, last);
+  painter.drawText(area.adjusted(taken, 0, 0, 0), Qt::AlignVCenter | Qt::AlignLeft | Qt::TextWordWrap,
+                   breakable(name.mid(lead)));
 }
 
 // Paints the norm list: group rows with the verdict's ring, title, count and what the plan does with them; norm rows
@@ -106,7 +108,14 @@ void paintName(QPainter& painter, const QRect& area, const QString& name, const 
 class NormDelegate final : public QStyledItemDelegate {
  public:
   // view: not owned, the parent
-  explicit NormDelegate(QTreeView* view) : QStyledItemDelegate(view), view_(view) {}
+  explicit NormDelegate(QTreeView* view) : QStyledItemDelegate(view), view_(view) { view->installEventFilter(this); }
+
+  // Names and reasons are wrapped by the width.
+  bool eventFilter(QObject* watched, QEvent* event) override {
+    if (watched != view_) return QStyledItemDelegate::eventFilter(watched, event);
+    if (event->type() == QEvent::Resize) Q_EMIT sizeHintChanged({});
+    return false;
+  }
 
   void paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const override {
     painter->save();
@@ -121,7 +130,7 @@ class NormDelegate final : public QStyledItemDelegate {
   [[nodiscard]] QSize sizeHint(const QStyleOptionViewItem&, const QModelIndex& index) const override {
     if (index.data(NormModel::IsGroupRole).toBool()) return {100, grown(27)};
     const bool current = index == view_->currentIndex();
-    return {100, grown(kNormRow) + (current ? reasonHeight(index.data(NormModel::ReasonRole).toString()) : 0)};
+    return {100, nameHeight(index) + (current ? reasonHeight(index.data(NormModel::ReasonRole).toString()) : 0)};
   }
   // The current row changed: the rows before and after it change height.
   void currentChanged(const QModelIndex& now, const QModelIndex& before) {
@@ -176,7 +185,8 @@ class NormDelegate final : public QStyledItemDelegate {
       painter.setBrush(theme.accentText);
       painter.drawRoundedRect(QRectF(row.left() + 6, row.top() + 4, 3, row.height() - 8), 1.5, 1.5);
     }
-    const QRect line(row.left(), row.top(), row.width(), grown(kNormRow));
+    const int height = nameHeight(index);
+    const QRect line(row.left(), row.top(), row.width(), height);
     const Verdict verdict = verdictOf(index);
     paintIcon(painter, QRectF(line.left() + kIconLeft + 2, line.center().y() - 6.5, 14, 14),
               verdictIcon(verdict, index.data(NormModel::EarlyRole).toBool()), verdictColor(verdict, theme));
@@ -188,7 +198,7 @@ class NormDelegate final : public QStyledItemDelegate {
       // inspector.
       paintIcon(painter, QRectF(line.right() - kRight - 13, line.center().y() - 6.5, 14, 14), planIcon(state),
                 planColor(state, theme));
-      right += 20;
+      right += kSquare;
     } else {
       const QFont font = uiFont(11);
       const QString width = index.data(NormModel::WidthRole).toString();
@@ -205,9 +215,16 @@ class NormDelegate final : public QStyledItemDelegate {
     if (!current) return;
     painter.setFont(uiFont(11));
     painter.setPen(theme.text);
-    painter.drawText(
-        QRect(kTextLeft + 4, row.top() + grown(kNormRow) - 1, reasonWidth(), row.height() - grown(kNormRow)),
-        Qt::TextWordWrap | Qt::AlignTop, withNameBreaks(index.data(NormModel::ReasonRole).toString()));
+    painter.drawText(QRect(kTextLeft + 4, row.top() + height - 1, reasonWidth(), row.height() - height),
+                     Qt::TextWordWrap | Qt::AlignTop, withNameBreaks(index.data(NormModel::ReasonRole).toString()));
+  }
+  // A name is never cut: it takes as many lines as it needs beside the plan's square.
+  [[nodiscard]] int nameHeight(const QModelIndex& index) const {
+    const QFontMetrics metrics(uiFont(12, QFont::DemiBold));
+    const QRect room(0, 0, reasonWidth() - kRight - kSquare, 10000);
+    const int lines = metrics.boundingRect(room, Qt::TextWordWrap, breakable(index.data().toString())).height() /
+                      metrics.lineSpacing();
+    return grown(kNormRow) + (qMax(1, lines) - 1) * metrics.lineSpacing();
   }
   // Leaves room for the scroll bar, so that its coming and going does not change the height.
   [[nodiscard]] int reasonWidth() const {
