@@ -467,5 +467,22 @@ TEST(PaperCriteria, anyOtherAddendIsNoBias) {
   }
 }
 
+// As torch.onnx writes it: the product's weight has lost its name.
+TEST(Verdicts, aWeightWithoutAModuleIsCalledByTheOneThatReadsIt) {
+  const Analyzed model(R"(graph {
+    input %x: float64[2, 5, 8]
+    const %MatMul_531: float64[8, 8] random 1
+    const %output.bias: float64[8] random 2
+    %h: float64[2, 5, 8] = Linear(%x, %MatMul_531, %output.bias) scope "layer.output"
+    %n: float64[2, 5, 8] = LayerNorm(%h, _, _) {axes = [2], eps = 1e-05}
+    return %n
+  })");
+  std::vector<std::string> subjects;
+  for (const auto& planned : makePlan(*model, {}).edits)
+    subjects.push_back(describeEdit(model.graph(), model.norms(), planned).subject);
+  EXPECT_EQ(subjects.front(), "layer.output (MatMul_531)");
+  EXPECT_NE(std::ranges::find(subjects, "output.bias"), subjects.end());
+}
+
 }  // namespace
 }  // namespace normlens::analysis

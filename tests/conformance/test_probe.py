@@ -19,9 +19,9 @@ import torch
 from samples import ENGINE, MODELS, REPOSITORY, base, ran
 
 sys.path.insert(0, str(REPOSITORY / "resources" / "models"))
-import generate  # noqa: E402
+import demo_models  # noqa: E402
 
-DEMOS = {"gpt2": generate.GPT2, "bert": generate.BERT, "vit": generate.ViT}
+DEMOS = {"gpt2": demo_models.gpt2, "bert": demo_models.bert, "vit": demo_models.vit}
 DEGREES = 2e-3  # of an angle near 90 where the numbers have seven digits
 RELATIVE = 1e-4
 
@@ -73,7 +73,7 @@ class Demo:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             self.path = REPOSITORY / "resources" / "models" / f"{name}.pt"
-            self.model = DEMOS[name](generate.Size()).eval()
+            self.model = DEMOS[name]().eval()
             self.model.load_state_dict(torch.jit.load(str(self.path)).state_dict(), strict=False)
         torch.manual_seed(5)
         self.x = torch.randn(2, 3, 32, 32) if name == "vit" else torch.randint(0, 512, (2, 16))

@@ -61,7 +61,7 @@ void printNorms(const OpenedModel& model, const protocol::PlanInfo& plan, Consol
     const auto& state = plan.norms[n];
     console.print({{"  " + padded(norm.title, width)},
                    {padded(nameOf(norm.verdict), kVerdictWidth), toneOf(norm.verdict)},
-                   {padded(state.state == NormOutcome::Kept ? "kept" : "would fold", kStateWidth)},
+                   {padded(state.state == NormOutcome::Kept ? "stays" : "would fold", kStateWidth)},
                    reasons.of(norm.title, norm.reason)});
     if (!state.because.empty() && folds(norm.verdict)) console.print("    " + stateText(state, false));
     for (const auto& condition : norm.holds_if) console.print("    holds if " + asText(condition));

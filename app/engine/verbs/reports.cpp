@@ -211,7 +211,7 @@ json verifyEntry(const protocol::VerifyResult& verify) {
 }
 
 std::string stateText(const protocol::NormState& state, bool done) {
-  std::string text = state.state == NormOutcome::Kept ? "kept" : done ? "folded" : "would fold";
+  std::string text = state.state == NormOutcome::Kept ? "stays" : done ? "folded" : "would fold";
   if (state.counted) text += " with a centering";
   return state.because.empty() ? text : text + " because " + state.because;
 }

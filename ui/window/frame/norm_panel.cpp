@@ -82,7 +82,7 @@ Verdict verdictOf(const QModelIndex& index) { return static_cast<Verdict>(index.
 
 // Lines break where a name has a joint.
 QString breakable(QString name) {
-  for (const QChar joint : {u'.', u'_', u'/'}) name.replace(joint, QString(joint) + QChar(0x200B));
+  for (const QChar joint : {u'.', u'_', u'/'}) name.replace(joint, QString(joint) + kBreakHere);
   return name;
 }
 

@@ -8,8 +8,8 @@ from typing import List
 
 from normlens.report.report import VERDICTS, ChangeReport, Norm, Report
 
-STATES = {"folded": "folds", "folded_with_centering": "folds, centered", "kept": "kept"}
-DONE = {"folded": "folded", "folded_with_centering": "folded, centered", "kept": "kept"}
+STATES = {"folded": "folds", "folded_with_centering": "folds, centered", "kept": "stays"}
+DONE = {"folded": "folded", "folded_with_centering": "folded, centered", "kept": "stays"}
 
 
 def state_word(report: Report, norm: Norm) -> str:
