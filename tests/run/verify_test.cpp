@@ -126,19 +126,6 @@ TEST(Verify, AFloat64CopyThatDrawsOtherNumbersExcusesNothing) {
   EXPECT_EQ(must(verifyFake(FakeModel(Fault::OtherDraws, graph::DType::Float16))).exact, false);
 }
 
-// A single draw is no error of the original, and both models drew the same.
-TEST(Verify, RandomNumbersAreComparedFromTheSameSeed) {
-  const auto result = must(verifyFake(FakeModel(Fault::Draws)));
-  EXPECT_EQ(result.exact, true);
-  EXPECT_FALSE(result.file.errors);
-  EXPECT_EQ(result.file.floor, ErrorFloor::Roundings);
-  EXPECT_LE(result.file.worst->maxRel, result.file.limit);
-  EXPECT_LE(result.file.limit, 1e-5);
-  FakeModel off(Fault::Draws);
-  off.foldedOff = 1e-3;
-  EXPECT_EQ(must(verifyFake(off)).exact, false);
-}
-
 TEST(Verify, AHalfTypeThatLosesAllDigitsIsExcusedWhatFloat32ShowsToBeRounding) {
   const auto result = must(verifyFake(FakeModel(Fault::Cancelling, graph::DType::Float16)));
   EXPECT_EQ(result.exact, true);

@@ -1,13 +1,11 @@
 #include "core/run/proof/file_proof.h"
 
 #include <algorithm>
-#include <cctype>
 #include <cmath>
 #include <functional>
 #include <limits>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 
 #include "core/base/formatted.h"
@@ -132,19 +130,6 @@ Result<std::string> overflowsEarlier(const ChangeUnderTest& change, const format
 constexpr double kMostRounding = 0.1;
 constexpr double kUnbounded = std::numeric_limits<double>::infinity();
 
-// Some op draws random numbers: from the same seed the same, but others in another type.
-bool drawsNumbers(const graph::Graph& graph) {
-  static const std::set<std::string> kOps{
-      "rand",   "randn",        "randint",          "randlike", "randnlike",   "bernoulli",     "multinomial",
-      "normal", "randomnormal", "randomnormallike", "uniform",  "exponential", "randomuniform", "randomuniformlike"};
-  return std::ranges::any_of(graph.nodes, [&](const graph::Node& node) {
-    std::string name = node.op.substr(node.op.rfind(':') + 1);  // npos + 1 is 0
-    std::erase(name, '_');
-    std::ranges::transform(name, name.begin(), [](unsigned char letter) { return std::tolower(letter); });
-    return kOps.contains(name.substr(0, name.find('.')));
-  });
-}
-
 // The same tensors, not only equal ones.
 bool shareMemory(const Tensors& a, const Tensors& b) {
   return std::ranges::equal(a, b, [](const auto& x, const auto& y) { return x.view.data == y.view.data; });
@@ -186,12 +171,7 @@ struct RowJudgment {
 class FileProof {
  public:
   FileProof(const ChangeUnderTest& change, const InnerSites& inner, const VerifyOptions& options, const Task& task)
-      : change_(change),
-        options_(options),
-        task_(task),
-        type_(change.original.facts().dtype),
-        draws_(drawsNumbers(change.original.graph())),
-        inner_(inner) {}
+      : change_(change), options_(options), task_(task), type_(change.original.facts().dtype), inner_(inner) {}
 
   Result<FileOutcome> compare(const Tensors& sample, const AlgebraOutcome& algebra) {
     const bool blind = algebra.worst && algebra.blind;
@@ -331,12 +311,7 @@ class FileProof {
     const bool aligned = output >= outputs && trial.inner[output - outputs].alignment != Alignment::None;
     const double epsilon = aligned ? machineEpsilon(type_) : epsilonOf(a.dtype);
     if (diff.telling && output < exact.size()) {
-      auto rows = rowErrors(a, b, &exact[output].view);
-      // Random numbers are others in a wider type, which shows no error: the two models drew from the same seed.
-      const bool drawn = rows && draws_ && !isHalf() && std::ranges::any_of(*rows, [](const RowErrors& row) {
-                           return !(row.a <= kMostRounding * std::max(row.scale, row.exact));
-                         });
-      if (rows && !drawn) return Judged{diff, std::move(*rows), epsilon, true};
+      if (auto rows = rowErrors(a, b, &exact[output].view)) return Judged{diff, std::move(*rows), epsilon, true};
     }
     return rowErrors(a, b, nullptr).map([&](std::vector<RowErrors> rows) {
       return Judged{diff, std::move(rows), epsilon};
@@ -547,7 +522,6 @@ class FileProof {
   const VerifyOptions& options_;
   const Task& task_;
   graph::DType type_;
-  bool draws_;
   InnerSites inner_;
   std::optional<graph::DType> wideType_;        // of the original's wider copy; nullopt: there is none
   std::unique_ptr<const formats::Model> wide_;  // made when it is first run

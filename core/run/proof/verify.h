@@ -13,8 +13,7 @@
 // passes where the folded model is at most 6 times as far from that run. The 4 epsilons are fewer, but not under one,
 // where the original moves by less with its weights, moved by up to half a unit in the last place. An original that is
 // off by a tenth of its numbers, and does not move so far with its weights, draws random ones: no more is excused,
-// unless it is of a half type and as right in float32 as in float64. What an op of another type draws (rand) has no
-// exact number: there the two are compared from the same seed. Where float64 is impossible (quantized weights,
+// unless it is of a half type and as right in float32 as in float64. Where float64 is impossible (quantized weights,
 // unknown ops) a half type's original is run in float32; where that is impossible as well, nothing is proved of a half
 // type. Otherwise, where float64 is impossible or the file's own type, and for outputs that hold no floating-point
 // number, the original's error is not known: the yardstick is how far it moves when each of its weights moves by up to
