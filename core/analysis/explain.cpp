@@ -119,6 +119,28 @@ Blocker blockerOf(const Analysis& analysis, const Claim& claim, NodeId at) {
   return blocker;
 }
 
+// Exporters write weights without their module ("onnx::MatMul_531"): it is that of the node that reads them.
+std::string weightName(const Graph& graph, graph::ConstantId id, const graph::Uses& uses) {
+  const std::string& name = graph.constant(id).name;
+  if (name.find('.') != std::string::npos) return name;
+  const auto reads = [&](const Use& use) {
+    if (use.node == kNone) return false;
+    const ValueId read = graph.node(use.node).operands[static_cast<size_t>(use.operand)];
+    return read != kNoValue && graph.value(read).constant == id;
+  };
+  const auto use = std::ranges::find_if(uses, reads);
+  const std::string module = use == uses.end() ? std::string() : graph.scope(graph.node(use->node).scope).path;
+  return module.empty() ? name : module + " (" + name + ")";
+}
+
+// "q.weight and k.weight"
+std::string weightNames(const Graph& graph, const fold::CenterConstant& edit) {
+  std::string names;
+  for (const auto& part : edit.parts)
+    names += (names.empty() ? "" : " and ") + weightName(graph, part.constant, edit.uses);
+  return names;
+}
+
 // "with a copy of wte.weight (+131 kB, 13%)"
 std::string copiesText(const Analysis& analysis, const NormVerdict& verdict) {
   const Graph& graph = analysis.scales.graph();
@@ -126,8 +148,7 @@ std::string copiesText(const Analysis& analysis, const NormVerdict& verdict) {
   int64_t bytes = 0;
   for (const size_t index : verdict.copies) {
     const PlannedEdit& planned = analysis.best.edits[index];
-    for (const auto& part : std::get<fold::CenterConstant>(planned.edit).parts)
-      names += (names.empty() ? "" : " and ") + weightName(graph, part.constant, edit.uses);
+    names += (names.empty() ? "" : " and ") + weightNames(graph, std::get<fold::CenterConstant>(planned.edit));
     bytes += planned.bytesGrown;
   }
   return (verdict.copies.size() == 1 ? "with a copy of " : "with copies of ") + names + " (+" + bytesText(bytes) +
@@ -194,20 +215,6 @@ void explainBlocked(Analysis& analysis, int index) {
   if (verdict.blockerPath.size() > 1) verdict.blocker = blockerOf(analysis, claim, verdict.blockerPath.back());
 }
 
-// Exporters write weights without their module ("onnx::MatMul_531"): it is that of the node that reads them.
-std::string weightName(const Graph& graph, graph::ConstantId id, const graph::Uses& uses) {
-  const std::string& name = graph.constant(id).name;
-  if (name.find('.') != std::string::npos) return name;
-  const auto reads = [&](const Use& use) {
-    if (use.node == kNone) return false;
-    const ValueId read = graph.node(use.node).operands[static_cast<size_t>(use.operand)];
-    return read != kNoValue && graph.value(read).constant == id;
-  };
-  const auto use = std::ranges::find_if(uses, reads);
-  const std::string module = use == uses.end() ? std::string() : graph.scope(graph.node(use->node).scope).path;
-  return module.empty() ? name : module + " (" + name + ")";
-}
-
 }  // namespace
 
 std::string asReason(std::string sentence) {
@@ -267,9 +274,7 @@ EditWords describeEdit(const Graph& graph, const std::vector<LayerNorm>& norms, 
               {}};
     }
     EditWords operator()(const fold::CenterConstant& edit) const {
-      std::string names;
-      for (const auto& part : edit.parts)
-        names += (names.empty() ? "" : " and ") + weightName(graph, part.constant, edit.uses);
+      const std::string names = weightNames(graph, edit);
       if (!edit.parts.front().pattern.sumsAnything()) return {"set " + names + " to 0", names, {}};
       std::string text = "center " + names;
       if (edit.parts.size() > 1) text += " together";

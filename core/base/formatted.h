@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <cstdio>
 #include <string>
-#include <string_view>
 #include <type_traits>
 
 namespace normlens {
@@ -23,13 +22,13 @@ namespace normlens {
   return text;
 }
 
-// With a name among the values ("%s") exponents stay as they are, so that no name changes.
+// With a name among the values exponents stay as they are, so that no name changes.
 template <class... Values>
 [[nodiscard]] std::string formatted(const char* form, Values... values) {
   static_assert(((std::is_arithmetic_v<Values> || std::is_convertible_v<Values, const char*>)&&...));
   std::array<char, 256> text{};
   std::snprintf(text.data(), text.size(), form, values...);
-  const bool hasName = std::string_view(form).find("%s") != std::string_view::npos;
+  constexpr bool hasName = (std::is_convertible_v<Values, const char*> || ...);
   return hasName ? text.data() : withShortExponents(text.data());
 }
 

@@ -19,7 +19,7 @@ inline constexpr std::string_view kNoMemory = "there is not enough memory";
 [[nodiscard]] inline bool reportsWantOfMemory(std::string_view message) {
   return message.find(kNoMemory) != std::string_view::npos;
 }
-// The message and its hint in one sentence without a full stop; a library's message may end in one.
+// The message, and after a semicolon its hint where it has one: a library's message loses its full stop there.
 [[nodiscard]] std::string withHint(const Error& error);
 // Adds the process's own memory limit, and how to raise it, to an error that reports a want of memory.
 [[nodiscard]] Error withMemoryLimit(Error error);

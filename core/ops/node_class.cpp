@@ -32,7 +32,8 @@ bool isComputedSum(const Graph& graph, const Node& node) {
 bool isResidualSum(const Graph& graph, const Node& node) {
   if (!isComputedSum(graph, node)) return false;
   const auto& sum = graph.value(node.outputs.at(0)).shape;
-  return !sum || std::ranges::all_of(node.operands, [&](ValueId id) { return graph.value(id).shape == sum; });
+  if (!sum) return node.kind == OpKind::Add;  // a difference of positions is none
+  return std::ranges::all_of(node.operands, [&](ValueId id) { return graph.value(id).shape == sum; });
 }
 
 NodeClass nodeClass(const Graph& graph, const Node& node) {

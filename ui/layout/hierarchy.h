@@ -58,7 +58,7 @@ struct DataEdge {
 };
 
 using GroupSet = std::unordered_set<int>;                 // items
-using NodeTitles = std::unordered_map<int, std::string>;  // by the id of a node, which has a label of its own else
+using NodeTitles = std::unordered_map<int, std::string>;  // in place of labels, by the nodes' ids
 
 struct HierarchyOptions {
   bool showHelpers = false;

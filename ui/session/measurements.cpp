@@ -73,6 +73,13 @@ bool Measurements::retire(bool underWay) {
   return had;
 }
 
+void Measurements::dropOfOtherInputs(const protocol::InputsParams& inputs) {
+  if ((!last_ && !original_) || protocol::toJson(measuredWith_) == protocol::toJson(inputs)) return;
+  keepLast();
+  original_.reset();
+  Q_EMIT changed();
+}
+
 void Measurements::bringBack(const protocol::BenchResult& result) {
   keepLast();
   const auto roundsOf = [](const protocol::BenchResult& of) {

@@ -40,7 +40,7 @@ class Measurements final : public QObject {
   [[nodiscard]] bool wantsFold() const;  // by params()
 
   // Returns the last measurement where it has times of the original's nodes, else what an earlier one, of another plan,
-  // says of the original alone; nullptr: there is none. timedNodes() is its first point.
+  // says of the original alone; nullptr: there is none. timedNodes() returns its first point.
   [[nodiscard]] const protocol::BenchResult* timed() const;
   [[nodiscard]] const protocol::BenchPoint* timedNodes() const;
 
@@ -57,9 +57,10 @@ class Measurements final : public QObject {
   bool retire(bool underWay);
   // A fold that was measured is shown again: its measurement is the last once more.
   void bringBack(const protocol::BenchResult& result);
-  // Other inputs: an earlier measurement says nothing of the original. Emits nothing.
-  void forgetOriginal() { original_.reset(); }
-  void clear();  // another model; emits nothing
+  void beginWith(const protocol::InputsParams& inputs) { measuredWith_ = inputs; }
+  // With other inputs than these a measurement becomes an earlier one, and says nothing of the original.
+  void dropOfOtherInputs(const protocol::InputsParams& inputs);
+  void clear();           // another model; emits nothing
 
  Q_SIGNALS:
   void changed();     // last(): there is another one, or none any more
@@ -69,6 +70,7 @@ class Measurements final : public QObject {
  private:
   void keepLast();
 
+  protocol::InputsParams measuredWith_;
   std::optional<protocol::BenchResult> last_;
   std::optional<protocol::BenchResult> original_;  // of one that is no longer the last: its point without the fold
   BenchCollector live_;

@@ -34,6 +34,7 @@ void PlanChoices::push(Wanted wanted, const QString& text) {
 }
 
 void PlanChoices::startOver(const protocol::PlanParams& params) {
+  alone_.drop();  // it names norms by their places
   wanted_ = {params, false};
   undo_.clear();
 }
@@ -116,8 +117,8 @@ QString PlanChoices::nameOfNorm(int norm) const {
 QString PlanChoices::foldObstacle(int norm) const {
   const protocol::NormInfo* info = session_->norm(norm);
   const bool kept = std::ranges::find(wanted_.params.keep_norms, norm) != wanted_.params.keep_norms.end();
-  if (info == nullptr || kept || session_->folds(norm) || !session_->cannotRun().isEmpty())
-    return session_->cannotRun();
+  if (info == nullptr || kept || session_->folds(norm)) return session_->cannotRun();
+  if (const QString obstacle = session_->runObstacle(); !obstacle.isEmpty()) return obstacle;
   if (wanted_.params.policy == Policy::Paper)
     return tr("The policy %1 folds by the paper's criterion alone. Choose another policy.")
         .arg(policyTitle(Policy::Paper));
@@ -132,16 +133,18 @@ void PlanChoices::foldNorm(int norm) {
   for (const protocol::NormInfo& other : session_->analysis()->norms) {
     if (other.index != norm) params.keep_norms.push_back(other.index);
   }
-  alone_.ask(protocol::methods::kPlan, params,
-             [this, norm, before = wanted_.params](const Reply<protocol::PlanInfo>& reply) {
-               if (reply && samePlan(before, wanted_.params)) addForNorm(norm, *reply);
-             });
+  alone_.ask(protocol::methods::kPlan, params, [this, norm, before = wanted_](const Reply<protocol::PlanInfo>& reply) {
+    if (!samePlan(before.params, wanted_.params) || before.folded != wanted_.folded) return;
+    if (reply) return addForNorm(norm, *reply);
+    if (reply.error().cancelled() || reply.error().engineDied) return;
+    Q_EMIT session_->problem(asSentence(reply.error().message), asSentence(reply.error().hint));
+  });
 }
 
 void PlanChoices::addForNorm(int norm, const protocol::PlanInfo& alone) {
   const auto state = std::ranges::find(alone.norms, norm, &protocol::NormState::norm);
   if (std::ranges::find(alone.folded, norm) == alone.folded.end())
-    return Q_EMIT session_->problem(tr("No plan folds %1.").arg(nameOfNorm(norm)),
+    return Q_EMIT session_->problem(tr("The plan cannot fold %1.").arg(nameOfNorm(norm)),
                                     state != alone.norms.end() ? asSentence(text(state->because)) : QString());
   protocol::PlanParams params = wanted_.params;
   const auto add = [](std::vector<int>& values, const std::vector<int>& more) {
@@ -153,7 +156,7 @@ void PlanChoices::addForNorm(int norm, const protocol::PlanInfo& alone) {
     if (edit.kind == EditKind::InsertCentering) add(params.center_values, edit.values);
     if (edit.kind == EditKind::CenterConstant && edit.bytes_grown > 0) add(params.copy_values, edit.values);
   }
-  push(params, tr("fold %1").arg(nameOfNorm(norm)));
+  if (!samePlan(params, wanted_.params)) push(params, tr("fold %1").arg(nameOfNorm(norm)));
 }
 
 void PlanChoices::setEditOn(const protocol::EditInfo& edit, bool on) {

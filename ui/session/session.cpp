@@ -47,7 +47,6 @@ Session::Session(EngineClient* engine, QObject* parent)
       jobQuestion_(engine, this),
       confirmationQuestion_(engine, this) {
   connect(choices_, &PlanChoices::changed, this, &Session::planChosen);
-  connect(this, &Session::inputsChanged, measurements_, &Measurements::forgetOriginal);
   const auto progressed = [this](const QString& stage, double fraction) {
     job_.stage = stage;
     job_.fraction = fraction;
@@ -390,6 +389,7 @@ bool Session::hasSides() const { return !measurements_->wantsFold() || (fold_ &&
 
 void Session::measure() {
   if (!analysis_ || !hasSides()) return;
+  measurements_->beginWith(inputs_);
   const auto end = [this](std::optional<protocol::BenchResult> result) {
     measurements_->end(std::move(result));
     if (Proof* proof = fold_ ? proofs_.of(choices_->params(), flavour_) : nullptr)
@@ -446,7 +446,7 @@ void Session::notOpened(bool served) {
   if (!model_) return;
   if (opening_.served) {
     resume();
-  } else if (another) {
+  } else if (another && !opening_.replaced) {
     reopen();
   }
 }
@@ -540,9 +540,11 @@ void Session::opened(protocol::ModelInfo&& info) {
   // The choices name parts of the file as it was by their ids: a project carries them over by name.
   if (model_ && !same) {
     opening_.served = false;
+    opening_.replaced = true;
     return Q_EMIT modelReplaced();
   }
   opening_.served = true;
+  opening_.replaced = false;
   const Selection before = selection_->current();
   sameModel_ = same;
   index_ = ModelIndex(std::make_shared<const protocol::GraphDocument>(std::move(info.graph)));
@@ -579,6 +581,7 @@ void Session::takeAnalysis(protocol::Analysis&& analysis) {
 void Session::analyzed(protocol::Analysis&& analysis) {
   takeAnalysis(std::move(analysis));
   dropProofsOfOtherInputs();
+  measurements_->dropOfOtherInputs(inputs_);
   // Once the user has changed the plan it is no longer the project's.
   if (opening_.restoring && choices_->undoStack()->count() == 0) {
     opening_.restoring->lost.clear();

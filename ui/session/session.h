@@ -80,6 +80,7 @@ struct Opening {
   bool served = false;               // the engine has the model shown
   bool recovering = false;           // opened again after the engine died, until its plan is there
   bool fatal = false;                // it took the engine with it when it was opened again
+  bool replaced = false;             // the file of the model shown is another by now
 };
 
 class Session final : public QObject {
@@ -216,7 +217,7 @@ class Session final : public QObject {
   // The inputs from before are used again. reason: a sentence; empty where the run was stopped.
   void inputsUnused(const QString& reason);
   void modelChanged();   // also when there is none any more
-  void modelReplaced();  // opened again, its file is another: to be opened as one, by a project
+  void modelReplaced();  // its file was found to be another one when it was opened again
   void analysisChanged();
   void confirmed(const QStringList& norms);  // the run that had to agree is done; names of those with another verdict
   void planChanged();                        // also when only its parameters changed

@@ -121,7 +121,7 @@ QString Session::runObstacle() const {
   if (engine_->state() == EngineClient::State::Dead) return tr("The engine has stopped. Press Restart engine.");
   if (!opening_.served)
     return busy() ? tr("The model is being opened.") : tr("The engine does not have the model open. Press Open again.");
-  if (!analysis_) return busy() ? tr("The model is being analyzed.") : tr("The analysis was stopped. Press Analyze.");
+  if (!analysis_) return busy() ? tr("The model is being analyzed.") : tr("There is no analysis. Press Analyze.");
   return cannotRun();
 }
 
@@ -210,6 +210,7 @@ void Session::restoreProject() {
   opening_.restoring.reset();
   provedBefore_ = project.proved;
   if (!provedBefore_.empty()) Q_EMIT foldChanged();
+  measurements_->beginWith(inputs_);
   measurements_->restore(project);
   const int norm = project.view.norm.isEmpty() ? -1 : normNamed(project.view.norm);
   if (norm >= 0) selection_->selectNorm(norm);

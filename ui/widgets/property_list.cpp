@@ -39,7 +39,7 @@ void PropertyList::setProperties(const QVector<Property>& properties) {
   for (const Property& property : properties) {
     auto* row = new QWidget(this);
     if (isSentence(property.value)) {
-      row->setMinimumHeight(grown(kRowHeight));
+      followText(row, [row] { row->setMinimumHeight(grown(kRowHeight)); });
     } else {
       setTextHeight(row, kRowHeight);
     }

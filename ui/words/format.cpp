@@ -113,13 +113,14 @@ QString asSentence(const QString& words) {
   return sentence;
 }
 
-QString withNameBreaks(const QString& sentence) {
-  constexpr qsizetype kLongName = 32;
+QString withNameBreaks(const QString& sentence, qsizetype longest) {
   QStringList words = sentence.split(u' ');
   for (QString& word : words) {
-    const QChar mark = word.size() > kLongName ? kBreakHere : kWordJoiner;
+    const bool breaks = word.size() > longest;
     for (qsizetype i = word.size() - 2; i > 0; --i) {
-      if (word[i] == u'.' && word[i - 1].isLetterOrNumber() && word[i + 1].isLetterOrNumber()) word.insert(i + 1, mark);
+      const bool joint = word[i] == u'.' || (breaks && (word[i] == u'_' || word[i] == u'/'));
+      if (joint && word[i - 1].isLetterOrNumber() && word[i + 1].isLetterOrNumber())
+        word.insert(i + 1, breaks ? kBreakHere : kWordJoiner);
     }
   }
   return words.join(u' ');

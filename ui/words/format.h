@@ -32,9 +32,9 @@ namespace normlens::ui {
 [[nodiscard]] QString asSentence(const QString& words);
 // Two letters without width: no line breaks at the first, and one may at the second.
 inline constexpr QChar kWordJoiner(0x2060), kBreakHere(0x200b);
-// Puts them into the dotted names of a sentence: a name stays on one line ("layer.1.norm") unless it is longer than
-// one.
-[[nodiscard]] QString withNameBreaks(const QString& sentence);
+// Puts them into the names of a sentence: one of up to so many letters stays on one line ("layer.1.norm"), a longer one
+// may break behind its dots, underscores and strokes.
+[[nodiscard]] QString withNameBreaks(const QString& sentence, qsizetype longest = 32);
 [[nodiscard]] QString nameList(const std::vector<std::string>& names);  // "ids, mask"
 // "package.pt2 · encode": the file's name, and the model's in one that holds several.
 [[nodiscard]] QString modelTitle(const QString& path, const QString& model);

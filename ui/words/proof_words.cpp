@@ -14,11 +14,9 @@ QString provedAt(const std::string& utc) {
 
 QString keptProof(bool samePlan, bool canUndo, bool canRedo) {
   const auto words = [](const char* source) { return QCoreApplication::translate("ProofWords", source); };
-  if (samePlan && canRedo) canUndo = false;  // the step that was taken back is the fold
+  if (samePlan) return words("This plan was folded and proved before. Fold it again.");
   const QString step = canUndo && canRedo ? words("Undo or Redo") : canUndo ? words("Undo") : words("Redo");
-  return (samePlan ? words("This plan was folded and proved before. %1 restores it with its proof.")
-                   : words("Another plan was proved. %1 restores it with its proof."))
-      .arg(step);
+  return words("Another plan was proved. %1 restores it with its proof.").arg(step);
 }
 
 }  // namespace normlens::ui

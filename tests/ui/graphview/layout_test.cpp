@@ -300,14 +300,14 @@ class LayoutTest : public QObject {
     LayoutWorker worker;
     QSignalSpy finished(&worker, &LayoutWorker::finished);
     const auto document = test::gpt2Document();
-    for (int i = 0; i < 20; ++i) worker.request({document, nullptr, {}, std::nullopt});
+    for (int i = 0; i < 20; ++i) worker.request({document, nullptr, {}, {}, std::nullopt});
     const auto newest = test::gpt2Document(1);
-    worker.request({newest, nullptr, {}, std::nullopt});
+    worker.request({newest, nullptr, {}, {}, std::nullopt});
     QTRY_COMPARE_WITH_TIMEOUT(finished.count(), 1, 5000);
     QCOMPARE(finished.first().first().value<LayoutResult>().hierarchy->document, newest);
     QTest::qWait(50);
     QCOMPARE(finished.count(), 1);
-    worker.request({document, nullptr, {}, std::nullopt});
+    worker.request({document, nullptr, {}, {}, std::nullopt});
     worker.cancel();
     QTest::qWait(100);
     QCOMPARE(finished.count(), 1);

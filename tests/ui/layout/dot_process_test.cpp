@@ -144,12 +144,12 @@ class DotProcessTest : public QObject {
     timer.start();
     {
       LayoutWorker worker(nullptr, slow);
-      worker.request({test::gpt2Document(), nullptr, {}, std::nullopt});
+      worker.request({test::gpt2Document(), nullptr, {}, {}, std::nullopt});
       QTest::qWait(100);
-      worker.request({test::gpt2Document(1), nullptr, {}, std::nullopt});
+      worker.request({test::gpt2Document(1), nullptr, {}, {}, std::nullopt});
       QTest::qWait(100);
       worker.cancel();
-      worker.request({test::gpt2Document(2), nullptr, {}, std::nullopt});
+      worker.request({test::gpt2Document(2), nullptr, {}, {}, std::nullopt});
       QTest::qWait(50);
       QVERIFY(worker.busy());
     }

@@ -165,6 +165,22 @@ class TestGraphPane final : public QObject {
     QVERIFY(!view_->heat().active());
   }
 
+  void timesWithOtherInputsAreNotThoseOfTheOriginal() {
+    Session& session = *window_->session();
+    session.fold();
+    QTRY_VERIFY(session.foldResult().has_value() && !session.busy());
+    session.measure();
+    QTRY_VERIFY(session.measurements()->last() && !session.busy());
+    chooseMode(3);
+    QTest::keyClick(window_.get(), Qt::Key_B);
+    QVERIFY(view_->heat().active());
+    protocol::InputsParams other;
+    other.specs = {"in_0=int64[3,7]:0..100"};
+    session.setInputs(other);
+    QTRY_VERIFY(session.plan() && !session.busy() && !session.inputs().specs.empty());
+    QVERIFY(!session.measurements()->timed() && !view_->heat().active());
+  }
+
   void aChosenNormIsBroughtIntoViewWhateverIsShown() {
     auto* list = window_->findChild<QTreeView*>(QStringLiteral("normList"));
     for (const int mode : {1, 2, 3}) {

@@ -82,7 +82,9 @@ class FormatTest final : public QObject {
   void namesLongerThanALineMayBreakAtTheirDots() {
     QCOMPARE(withNameBreaks(QStringLiteral("from layer.1.norm.")), QStringLiteral("from layer.\u20601.\u2060norm."));
     const QString name = QStringLiteral("roberta.embeddings.position_embeddings.weight");
-    QCOMPARE(withNameBreaks(name), QString(name).replace(u'.', QStringLiteral(".\u200b")));
+    QCOMPARE(withNameBreaks(name),
+             QString(name).replace(u'.', QStringLiteral(".\u200b")).replace(u'_', QStringLiteral("_\u200b")));
+    QCOMPARE(withNameBreaks(QStringLiteral("h.0"), 0), QStringLiteral("h.\u200b0"));
   }
 };
 

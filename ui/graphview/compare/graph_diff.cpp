@@ -89,19 +89,16 @@ constexpr auto kUnchanged =
     std::to_array<std::string_view>({"alias", "clone", "contiguous", "detach", "dropout", "identity", "liftfreshcopy"});
 // These move numbers, or round them. Exporters split and join them as they like.
 constexpr auto kMoves = std::to_array<std::string_view>({"cast", "expand", "reshape", "slice", "transpose"});
-// One node in a format is several in another, of which this one is found nowhere else.
-constexpr std::pair<std::string_view, std::string_view> kWrittenOut[] = {
-    {"gelu", "erf"}, {"gelu", "tanh"}, {"silu", "sigmoid"}, {"mish", "tanh"}, {"attention", "softmax"}};
 
-// A graph as one of two formats of a model, by place in GraphDocument::nodes.
-struct Format {
+// A graph beside one of another format of its model, by place in GraphDocument::nodes.
+struct OfTwoFormats {
   const GraphDocument& graph;
   GraphDiff::Side& side;
   std::vector<std::string> modules{}, families{};
   std::vector<std::vector<size_t>> makers{};  // of what each node reads
   std::vector<size_t> wholes{};  // the node that each is a part of if the other format has no such part; else itself
 
-  Format(const GraphDocument& of, GraphDiff::Side& found) : graph(of), side(found) {
+  OfTwoFormats(const GraphDocument& of, GraphDiff::Side& found) : graph(of), side(found) {
     std::unordered_map<int, size_t> makerOf;
     for (const GraphNode& node : graph.nodes) {
       for (const int output : node.outputs) makerOf.emplace(output, wholes.size());
@@ -115,34 +112,18 @@ struct Format {
         if (const auto maker = makerOf.find(input); maker != makerOf.end()) made.push_back(maker->second);
       }
       const bool isUnchanged = std::ranges::find(kUnchanged, families[i]) != kUnchanged.end() && !made.empty();
-      const auto layer = std::ranges::find_if(made, [&](size_t maker) { return isNear(i, maker, {"matmul"}); });
+      const auto layer = std::ranges::find_if(
+          made, [&](size_t maker) { return modules[maker] == modules[i] && families[maker] == "matmul"; });
       const bool isBias = families[i] == "add" && graph.nodes[i].role != NodeClass::Residual && layer != made.end();
       if (isUnchanged || isBias) wholes[i] = wholes[isBias ? *layer : made.front()];
     }
   }
 
-  template <class Families = std::initializer_list<std::string_view>>
-  [[nodiscard]] bool isNear(size_t node, size_t maker, const Families& some) const {
-    return modules[maker] == modules[node] && std::ranges::find(some, families[maker]) != std::end(some);
-  }
   void join(size_t node, int partner) {
     side.partners[node] = partner;
     side.marks[node] = NodeMark::Same;
   }
-  // The nodes of each module that are left without a partner.
-  [[nodiscard]] std::map<std::string, std::vector<size_t>> left() const {
-    std::map<std::string, std::vector<size_t>> all;
-    for (size_t i = 0; i < graph.nodes.size(); ++i) {
-      if (!graph.nodes[i].helper && side.partners[i] < 0 && wholes[i] == i) all[modules[i]].push_back(i);
-    }
-    return all;
-  }
-  // The only one of a family; nullopt: there is none, or several.
-  [[nodiscard]] std::optional<size_t> only(const std::vector<size_t>& nodes, std::string_view family) const {
-    const auto is = [&](size_t node) { return families[node] == family; };
-    if (std::ranges::count_if(nodes, is) != 1) return std::nullopt;
-    return *std::ranges::find_if(nodes, is);
-  }
+  [[nodiscard]] bool isMove(size_t node) const { return std::ranges::find(kMoves, families[node]) != kMoves.end(); }
   // What is left belongs to its whole, or to a move before it. Each format has helpers of its own.
   void joinLeft() {
     for (size_t i = 0; i < graph.nodes.size(); ++i) {
@@ -153,7 +134,7 @@ struct Format {
       }
       size_t whole = wholes[i];
       for (const size_t maker : makers[i]) {
-        if (whole == i && isNear(i, i, kMoves) && isNear(i, maker, kMoves)) whole = maker;
+        if (whole == i && isMove(i) && isMove(maker) && modules[maker] == modules[i]) whole = maker;
       }
       if (side.partners[whole] >= 0) join(i, side.partners[whole]);  // the whole itself is listed
     }
@@ -207,8 +188,9 @@ class Comparison {
 
   // By what nodes read that belongs together already, then by their order alone.
   void pairByModules() {
-    Format a(a_, diff_.a), b(b_, diff_.b);
-    constexpr int kShown = -1, kHelper = -2;                                        // in place of what a node reads
+    OfTwoFormats a(a_, diff_.a), b(b_, diff_.b);
+    constexpr int kShown = -1, kHelper = -2;  // in place of what a node reads
+    constexpr ptrdiff_t kNextOfAKind = 8;
     std::map<std::tuple<int, std::string, std::string>, std::vector<int>> waiting;  // B's nodes, the first last
     for (size_t i = b_.nodes.size(); i-- > 0;) {
       const auto add = [&](int reads) { waiting[{reads, b.modules[i], b.families[i]}].push_back(static_cast<int>(i)); };
@@ -220,7 +202,13 @@ class Comparison {
       while (!same.empty() && diff_.b.partners[static_cast<size_t>(same.back())] >= 0) same.pop_back();
       if (same.empty() || a_.nodes[node].helper || diff_.a.partners[node] >= 0) return;
       const int place = static_cast<int>(node);
-      pair(place, same.back(), sameContents(place, same.back()) ? NodeMark::Same : NodeMark::Changed);
+      // Of the next ones that with the same weights: exporters order the layers that read one value as they like.
+      const auto next = std::views::reverse(same) | std::views::take(kNextOfAKind);
+      const auto equal = std::ranges::find_if(next, [&](int other) {
+        return diff_.b.partners[static_cast<size_t>(other)] < 0 && sameContents(place, other);
+      });
+      const bool found = equal != next.end();
+      pair(place, found ? *equal : same.back(), found ? NodeMark::Same : NodeMark::Changed);
     };
     for (size_t i = 0; i < a_.nodes.size(); ++i) {
       if (a_.nodes[i].role == NodeClass::Input) pairLike(i, kShown);
@@ -234,25 +222,8 @@ class Comparison {
     for (const int reads : {kShown, kHelper}) {
       for (size_t i = 0; i < a_.nodes.size(); ++i) pairLike(i, reads);
     }
-    pairWrittenOut(a, b);
-    pairWrittenOut(b, a);
     a.joinLeft();
     b.joinLeft();
-  }
-
-  // A node of one format belongs to the last of those that the other writes in its place. Two of a kind in a module
-  // stay as they are: which of the others belong to which is not known.
-  static void pairWrittenOut(Format& whole, Format& parts) {
-    const auto others = parts.left();
-    for (const auto& [module, nodes] : whole.left()) {
-      const auto there = others.find(module);
-      for (const auto& [name, part] : kWrittenOut) {
-        const auto one = whole.only(nodes, name);
-        if (!one || there == others.end() || !parts.only(there->second, part)) continue;
-        whole.join(*one, static_cast<int>(there->second.back()));
-        for (const size_t each : there->second) parts.join(each, static_cast<int>(*one));
-      }
-    }
   }
 
   // The node with fewer weights has each of them from the other.
@@ -356,10 +327,17 @@ GraphDocument withShapesOf(const GraphDocument& open, const GraphDocument& other
   std::unordered_map<int, const protocol::GraphValue*> known;
   for (const auto& value : open.values) known[value.id] = &value;
   std::unordered_map<int, const protocol::GraphValue*> wanted;  // by id in the other
+  std::vector<int> partsOfOurs(open.nodes.size()), partsOfTheirs(other.nodes.size());
+  for (const int partner : diff.b.partners) {
+    if (partner >= 0) ++partsOfOurs[static_cast<size_t>(partner)];
+  }
+  for (const int partner : diff.a.partners) {
+    if (partner >= 0) ++partsOfTheirs[static_cast<size_t>(partner)];
+  }
   for (size_t i = 0; i < other.nodes.size(); ++i) {
     if (diff.b.partners[i] < 0) continue;
-    const bool isPart = diff.a.partners[static_cast<size_t>(diff.b.partners[i])] != static_cast<int>(i);
-    if (isPart && std::ranges::find(kMoves, familyOf(other.nodes[i])) != kMoves.end()) continue;  // of another shape
+    const bool several = partsOfTheirs[i] > 1 || partsOfOurs[static_cast<size_t>(diff.b.partners[i])] > 1;
+    if (several && std::ranges::find(kMoves, familyOf(other.nodes[i])) != kMoves.end()) continue;  // of other shapes
     const auto& ours = open.nodes[static_cast<size_t>(diff.b.partners[i])].outputs;
     const auto& theirs = other.nodes[i].outputs;
     for (size_t output = 0; output < std::min(ours.size(), theirs.size()); ++output)

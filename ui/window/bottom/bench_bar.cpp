@@ -135,19 +135,22 @@ void BenchBar::giveWay() {
 }
 
 void BenchBar::buildCounts() {
-  const auto spin = [&](const QString& unit, const char* name, const QString& tip) {
+  const auto spin = [&](const char* name, const QString& one, const QString& many, int width, const QString& tip) {
     auto* field = describe(new QSpinBox(this), name, tip, tip);
     field->setRange(1, kMostCount);
     field->setButtonSymbols(QAbstractSpinBox::NoButtons);
     field->setAlignment(Qt::AlignRight);
-    field->setSuffix(u' ' + unit);
-    setTextWidth(field, 84);  // 1000 rounds
+    const auto showUnit = [field, one, many](int count) { field->setSuffix(u' ' + (count == 1 ? one : many)); };
+    connect(field, &QSpinBox::valueChanged, this, showUnit);
+    showUnit(field->value());
+    setTextWidth(field, width);
     row_->addWidget(field);
     connect(field, &QSpinBox::editingFinished, this, &BenchBar::apply);
     return field;
   };
-  rounds_ = spin(tr("rounds"), "benchRounds", tr("Rounds of A B B A. More rounds narrow the interval."));
-  iterations_ = spin(tr("runs"), "benchIterations", tr("Runs in each of the four parts of a round."));
+  rounds_ =
+      spin("benchRounds", tr("round"), tr("rounds"), 100, tr("Rounds of A B B A. More rounds narrow the interval."));
+  iterations_ = spin("benchIterations", tr("run"), tr("runs"), 88, tr("Runs in each of the four parts of a round."));
   const QString varied =
       tr("What to vary: NAME=VALUE,VALUE separated by spaces; NAME is batch, seq, dtype, device or norm.");
   until_ = describe(new QCheckBox(tr("until ±2%"), this), "benchUntil",

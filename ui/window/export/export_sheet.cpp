@@ -413,7 +413,9 @@ QString ExportSheet::whyAsked(const QStringList& files) const {
   const auto own = own_.constFind(files.first());
   if (own == own_.constEnd()) return tr("This window has not written it.");
   const bool changed = own->at != QFileInfo(files.first()).lastModified();
-  return changed ? tr("It has changed since this window wrote it.") : tr("This window wrote it for another target.");
+  if (changed) return tr("It has changed since this window wrote it.");
+  return own->norm.empty() ? tr("This window wrote something else there.")
+                           : tr("This window wrote it for another target.");
 }
 
 void ExportSheet::overwrite(const QStringList& files) {

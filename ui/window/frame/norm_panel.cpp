@@ -80,12 +80,6 @@ constexpr int kNormRow = 24, kTextLeft = 46, kIconLeft = 26, kRight = 12, kReaso
 
 Verdict verdictOf(const QModelIndex& index) { return static_cast<Verdict>(index.data(NormModel::VerdictRole).toInt()); }
 
-// Lines break where a name has a joint.
-QString breakable(QString name) {
-  for (const QChar joint : {u'.', u'_', u'/'}) name.replace(joint, QString(joint) + kBreakHere);
-  return name;
-}
-
 // "transformer.h.3." quiet and "ln_2" strong; over several lines one is as strong as the other.
 void paintName(QPainter& painter, const QRect& area, const QString& name, const Theme& theme, bool strong) {
   qsizetype end = 1 + qMax(name.lastIndexOf(u'.'), name.lastIndexOf(u'/'));
@@ -99,7 +93,7 @@ void paintName(QPainter& painter, const QRect& area, const QString& name, const 
   painter.setFont(uiFont(12, strong ? QFont::DemiBold : QFont::Medium));
   painter.setPen(theme.text);
   painter.drawText(area.adjusted(taken, 0, 0, 0), Qt::AlignVCenter | Qt::AlignLeft | Qt::TextWordWrap,
-                   breakable(name.mid(lead)));
+                   withNameBreaks(name.mid(lead), 0));
 }
 
 // Paints the norm list: group rows with the verdict's ring, title, count and what the plan does with them; norm rows
@@ -222,8 +216,9 @@ class NormDelegate final : public QStyledItemDelegate {
   [[nodiscard]] int nameHeight(const QModelIndex& index) const {
     const QFontMetrics metrics(uiFont(12, QFont::DemiBold));
     const QRect room(0, 0, reasonWidth() - kRight - kSquare, 10000);
-    const int lines = metrics.boundingRect(room, Qt::TextWordWrap, breakable(index.data().toString())).height() /
-                      metrics.lineSpacing();
+    const int lines =
+        metrics.boundingRect(room, Qt::TextWordWrap, withNameBreaks(index.data().toString(), 0)).height() /
+        metrics.lineSpacing();
     return grown(kNormRow) + (qMax(1, lines) - 1) * metrics.lineSpacing();
   }
   // Leaves room for the scroll bar, so that its coming and going does not change the height.

@@ -339,7 +339,7 @@ void NormPage::showButtons() {
   foldThis_->setText(folds && !kept ? tr("Keep as LayerNorm") : tr("Fold this LayerNorm"));
   foldThis_->setToolTip(folds && !kept ? tr("Remove this norm from the plan, with the edits that only it needs.")
                         : kept         ? tr("Fold this norm by the plan again.")
-                                       : tr("Fold this norm whatever it costs, with the centering that it needs."));
+                               : tr("Fold this norm whatever it costs, with the centering or copy that it needs."));
   const auto cost = blocked ? session_->costs()->of(norm_) : std::nullopt;
   const double net = cost ? cost->together().us : 0;
   centerHere_->setText(!cost      ? tr("Center here")

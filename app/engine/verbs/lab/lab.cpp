@@ -125,8 +125,8 @@ void tell(const lab::RunRecord& record, const Options& options, Console& console
   }
   const double fraction = record.of == 0 ? -1 : static_cast<double>(record.done) / static_cast<double>(record.of);
   if (record.event == lab::RunEvent::Epoch) {
-    task.report(formatted("%s: epoch %d of %d, loss %.4g", nameOf(record.member.network).c_str(), record.epoch,
-                          record.epochs, record.train_loss.value_or(record.test_loss)),
+    task.report(nameOf(record.member.network) + formatted(": epoch %d of %d, loss %.4g", record.epoch, record.epochs,
+                                                          record.train_loss.value_or(record.test_loss)),
                 fraction);
   } else if (record.event == lab::RunEvent::Diverged) {
     console.note(nameOf(record.member.network) + " diverged: " + record.text);

@@ -34,8 +34,11 @@ bool runsInSequence(const ModelProto& model, const Weights& weights) {
   constexpr int64_t kBytesOfAPair = 250;
   int64_t bytes = 0;
   for (const auto& [name, weight] : weights) bytes += graph::byteCount(weight.view);
-  const int64_t nodes = model.graph().node_size();
-  return nodes * nodes <= bytes / kBytesOfAPair;
+  int64_t pairs = int64_t{model.graph().node_size()} * model.graph().node_size();
+  eachNode(model.graph().node(), [&](const auto& node) {
+    eachBody(node, [&](const GraphProto& body) { pairs += int64_t{body.node_size()} * body.node_size(); });
+  });
+  return pairs <= bytes / kBytesOfAPair;
 }
 
 tl::unexpected<Error> runFailed(const std::string& what) {
