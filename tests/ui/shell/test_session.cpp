@@ -57,7 +57,7 @@ class TestSession final : public QObject {
     shown.window.actions()->undo->trigger();
     QVERIFY(!session.foldResult() && !session.exported() && session.keepsProof());
     auto* step = shown.child<QAbstractButton>("storyProved");
-    QVERIFY2(step->toolTip().contains(QStringLiteral("Redo restores it")), qPrintable(step->toolTip()));
+    QVERIFY2(step->toolTip().contains(QStringLiteral("Fold it again")), qPrintable(step->toolTip()));
     QCOMPARE(step->accessibleName(), QStringLiteral("Proved: proved before"));  // it is the plan that was proved
     QCOMPARE(marks()[0].state, PlanState::Planned);
     shown.window.actions()->redo->trigger();
