@@ -28,7 +28,11 @@ void RoomSteps::fit() {
   if (fitting_) return;
   fitting_ = true;
   take(0);
-  while (taken_ < steps_.size() && need() > bar_->width()) take(taken_ + 1);
+  const auto fits = [this] {
+    bar_->layout()->activate();  // Layouts within it keep the sizes from before until then.
+    return need() <= bar_->width();
+  };
+  while (!fits() && taken_ < steps_.size()) take(taken_ + 1);
   settled_ = {bar_->width(), need()};
   fitting_ = false;
 }

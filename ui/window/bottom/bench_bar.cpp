@@ -131,26 +131,38 @@ void BenchBar::giveWay() {
   room_->add([this](bool taken) { until_->setText(taken ? tr("±2%") : tr("until ±2%")); });
   // The models over the counts, not beside them.
   room_->add([this](bool taken) { rows_->setDirection(taken ? QBoxLayout::TopToBottom : QBoxLayout::LeftToRight); });
+  room_->add([this](bool taken) {
+    narrow_ = taken;
+    showCounts();
+  });
   room_->add([this](bool taken) { until_->setVisible(!taken); });
 }
 
+// In a narrow window the numbers stand alone.
+void BenchBar::showCounts() {
+  const auto show = [this](QSpinBox* field, const QString& one, const QString& many, int width) {
+    field->setSuffix(narrow_ ? QString() : u' ' + (field->value() == 1 ? one : many));
+    field->setFixedWidth(grown(narrow_ ? 60 : width));  // of the largest count
+  };
+  show(rounds_, tr("round"), tr("rounds"), 100);
+  show(iterations_, tr("run"), tr("runs"), 88);
+  sweep_->setMinimumWidth(grown(narrow_ ? 60 : 120));
+  sweep_->setPlaceholderText(narrow_ ? tr("vary") : tr("vary: seq=1,64"));
+}
+
 void BenchBar::buildCounts() {
-  const auto spin = [&](const char* name, const QString& one, const QString& many, int width, const QString& tip) {
+  const auto spin = [&](const char* name, const QString& tip) {
     auto* field = describe(new QSpinBox(this), name, tip, tip);
     field->setRange(1, kMostCount);
     field->setButtonSymbols(QAbstractSpinBox::NoButtons);
     field->setAlignment(Qt::AlignRight);
-    const auto showUnit = [field, one, many](int count) { field->setSuffix(u' ' + (count == 1 ? one : many)); };
-    connect(field, &QSpinBox::valueChanged, this, showUnit);
-    showUnit(field->value());
-    setTextWidth(field, width);
     row_->addWidget(field);
+    connect(field, &QSpinBox::valueChanged, this, &BenchBar::showCounts);
     connect(field, &QSpinBox::editingFinished, this, &BenchBar::apply);
     return field;
   };
-  rounds_ =
-      spin("benchRounds", tr("round"), tr("rounds"), 100, tr("Rounds of A B B A. More rounds narrow the interval."));
-  iterations_ = spin("benchIterations", tr("run"), tr("runs"), 88, tr("Runs in each of the four parts of a round."));
+  rounds_ = spin("benchRounds", tr("Rounds of A B B A. More rounds narrow the interval."));
+  iterations_ = spin("benchIterations", tr("Runs in each of the four parts of a round."));
   const QString varied =
       tr("What to vary: NAME=VALUE,VALUE separated by spaces; NAME is batch, seq, dtype, device or norm.");
   until_ = describe(new QCheckBox(tr("until ±2%"), this), "benchUntil",
@@ -162,11 +174,10 @@ void BenchBar::buildCounts() {
   });
   sweep_ = describe(new QLineEdit(this), "benchSweep", varied, varied);
   const QString example = tr("seq=64,256 dtype=float32,bfloat16");
-  sweep_->setPlaceholderText(tr("vary: seq=1,64"));
   sweep_->setToolTip(varied + u'\n' + example);
   followText(sweep_, [this] {
-    sweep_->setMinimumWidth(grown(120));
     sweep_->setMaximumWidth(grown(300));
+    showCounts();
   });
   row_->addWidget(sweep_, 1);
   connect(sweep_, &QLineEdit::editingFinished, this, &BenchBar::apply);

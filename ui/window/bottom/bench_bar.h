@@ -28,6 +28,7 @@ class BenchBar final : public QWidget {
 
  private:
   void buildCounts();
+  void showCounts();  // with their units where there is room
   void buildChoices();
   void buildSides();
   void fill();       // from the session
@@ -44,7 +45,7 @@ class BenchBar final : public QWidget {
   QComboBox *device_, *type_;
   QCheckBox *until_, *graphs_;
   SideChoice *a_, *b_;
-  bool filling_ = false;
+  bool filling_ = false, narrow_ = false;
 };
 
 }  // namespace normlens::ui
