@@ -219,7 +219,7 @@ class States {
   [[nodiscard]] std::string whyKept(int norm, const NormState& state) {
     if (options_ == nullptr) return "the plan leaves it";
     if (contains(options_->keepNorms, norm)) return "you keep it";
-    if (options_->policy == Policy::Paper) return "the papers' criterion does not hold for it";
+    if (options_->policy == Policy::Paper) return "the papers' criterion does not hold";
     if (!folds(verdictOf(norm))) return asReason(analysis_.verdicts[static_cast<size_t>(norm)].reason);
     if (std::string kept = keptConstants(norm); !kept.empty()) return kept + withPrice(norm);
     if (options_->policy == Policy::Free) return "the policy allows no centering";

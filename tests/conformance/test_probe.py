@@ -2,7 +2,6 @@
 lengths, shares and errors that the network itself gives in Python; and each other's. Samples of other layouts run."""
 
 import copy
-import io
 import json
 import os
 import pathlib
@@ -99,9 +98,7 @@ class Demo:
     def export(self, path):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            made = io.BytesIO()
-            torch.onnx.export(self.model, (self.x,), made, opset_version=17, dynamo=False, input_names=["in_0"])
-            path.write_bytes(made.getvalue())
+            torch.onnx.export(self.model, (self.x,), path, dynamo=True, external_data=False, verbose=False, input_names=["in_0"])
 
 
 class Probe(unittest.TestCase):

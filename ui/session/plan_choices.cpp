@@ -5,6 +5,7 @@
 #include <set>
 
 #include "core/protocol/methods.h"
+#include "ui/client/engine_client.h"
 #include "ui/session/session.h"
 #include "ui/words/format.h"
 
@@ -28,6 +29,12 @@ class PlanChoices::Change final : public QUndoCommand {
 };
 
 PlanChoices::PlanChoices(Session* session) : QObject(session), session_(session), alone_(session->engine(), this) {}
+
+void PlanChoices::push(const protocol::PlanParams& params, const QString& text) {
+  if (session_->engine()->state() == EngineClient::State::Dead)  // no plan can be made of it
+    return Q_EMIT session_->problem(session_->runObstacle(), {});
+  push(Wanted{params, false}, text);
+}
 
 void PlanChoices::push(Wanted wanted, const QString& text) {
   undo_.push(new Change(this, std::move(wanted), text));  // owned by the stack, which calls redo()
@@ -93,6 +100,7 @@ void PlanChoices::center(int value, const protocol::EditInfo& instead) {
 
 void PlanChoices::keepNorms(const std::vector<int>& norms, bool keep) {
   if (norms.empty()) return;
+  if (isByPaper()) return Q_EMIT session_->problem(byPaper(), {});
   std::set<int> kept(wanted_.params.keep_norms.begin(), wanted_.params.keep_norms.end());
   for (const int norm : norms) {
     if (keep) {
@@ -114,14 +122,17 @@ QString PlanChoices::nameOfNorm(int norm) const {
   return info != nullptr ? shortName(text(info->title), 2) : QString::number(norm);
 }
 
+QString PlanChoices::byPaper() const {
+  return tr("The policy %1 folds by the paper's criterion alone. Choose another policy.")
+      .arg(policyTitle(Policy::Paper));
+}
+
 QString PlanChoices::foldObstacle(int norm) const {
   const protocol::NormInfo* info = session_->norm(norm);
   const bool kept = std::ranges::find(wanted_.params.keep_norms, norm) != wanted_.params.keep_norms.end();
-  if (info == nullptr || kept || session_->folds(norm)) return session_->cannotRun();
   if (const QString obstacle = session_->runObstacle(); !obstacle.isEmpty()) return obstacle;
-  if (wanted_.params.policy == Policy::Paper)
-    return tr("The policy %1 folds by the paper's criterion alone. Choose another policy.")
-        .arg(policyTitle(Policy::Paper));
+  if (isByPaper()) return byPaper();
+  if (info == nullptr || kept || session_->folds(norm)) return {};
   return info->verdict == Verdict::Unknown ? verdictMeaning(info->verdict) : QString();
 }
 
@@ -160,6 +171,7 @@ void PlanChoices::addForNorm(int norm, const protocol::PlanInfo& alone) {
 }
 
 void PlanChoices::setEditOn(const protocol::EditInfo& edit, bool on) {
+  if (isByPaper()) return Q_EMIT session_->problem(byPaper(), {});
   const protocol::PlanParams params = toggled(wanted_.params, edit, on);
   if (samePlan(params, wanted_.params)) return;
   if (!on) Q_EMIT leavingOut(edit);

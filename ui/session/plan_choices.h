@@ -55,9 +55,11 @@ class PlanChoices final : public QObject {
     bool folded = false;
   };
   class Change;
-  void push(const protocol::PlanParams& params, const QString& text) { push(Wanted{params, false}, text); }
+  void push(const protocol::PlanParams& params, const QString& text);
   void push(Wanted wanted, const QString& text);
   void addForNorm(int norm, const protocol::PlanInfo& alone);
+  [[nodiscard]] bool isByPaper() const { return wanted_.params.policy == Policy::Paper; }  // obeys nobody else
+  [[nodiscard]] QString byPaper() const;  // why nothing is changed, with the way out
   [[nodiscard]] QString nameOf(int value) const;
   [[nodiscard]] QString nameOfNorm(int norm) const;
 

@@ -223,8 +223,14 @@ void BottomPanel::showSummary() {
     if (plan->bytes_centered > 0) parts << tr("%1 rewritten").arg(formatBytes(plan->bytes_centered));
     if (plan->bytes_grown > 0) parts << tr("file grows by %1").arg(formatBytes(plan->bytes_grown));
     // The papers' criterion is no optimum: some of what it folds changes outputs.
-    if (!plan->folded.empty() && plan->policy != Policy::Paper)
-      parts << (plan->gap == 0 ? tr("best plan") : tr("a better plan may exist"));
+    if (!plan->folded.empty() && plan->policy != Policy::Paper) {
+      const protocol::PlanParams& chosen = session_->choices()->params();
+      const bool byHand = !chosen.keep_norms.empty() || !chosen.keep_values.empty() || !chosen.center_values.empty() ||
+                          !chosen.copy_values.empty();
+      parts << (plan->gap > 0 ? tr("a better plan may exist")
+                : byHand      ? tr("best with your changes")
+                              : tr("best plan"));
+    }
     summary = parts.join(QStringLiteral(" · "));
   } else if (tab() == Benchmark && session_->measurements()->last()) {
     summary = tr("on %1 · alternating rounds, same inputs").arg(deviceName(*session_->measurements()->last()));
