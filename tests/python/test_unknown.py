@@ -41,5 +41,5 @@ class Unknown(unittest.TestCase):
         self.assertEqual((report.totals["unknown"], report.totals["blocked"]), (1, 0))
         self.assertRegex(report.summary(), "0 blocked, 1 unknown$")
         self.assertRegex(report[0].reason, "allow more time with time_limit, or give inputs with example_inputs.$")
-        self.assertRegex(repr(report).replace("\n", " "), r"norm +unknown +kept +The model was not run")
+        self.assertRegex(repr(report).replace("\n", " "), r"norm +unknown +stays +The model was not run")
         self.assertIn("</span> unknown", report._repr_html_())
