@@ -5,7 +5,6 @@
 #include <set>
 
 #include "core/protocol/methods.h"
-#include "ui/client/engine_client.h"
 #include "ui/session/session.h"
 #include "ui/words/format.h"
 
@@ -29,12 +28,6 @@ class PlanChoices::Change final : public QUndoCommand {
 };
 
 PlanChoices::PlanChoices(Session* session) : QObject(session), session_(session), alone_(session->engine(), this) {}
-
-void PlanChoices::push(const protocol::PlanParams& params, const QString& text) {
-  if (session_->engine()->state() == EngineClient::State::Dead)  // no plan can be made of it
-    return Q_EMIT session_->problem(session_->runObstacle(), {});
-  push(Wanted{params, false}, text);
-}
 
 void PlanChoices::push(Wanted wanted, const QString& text) {
   undo_.push(new Change(this, std::move(wanted), text));  // owned by the stack, which calls redo()
@@ -130,9 +123,9 @@ QString PlanChoices::byPaper() const {
 QString PlanChoices::foldObstacle(int norm) const {
   const protocol::NormInfo* info = session_->norm(norm);
   const bool kept = std::ranges::find(wanted_.params.keep_norms, norm) != wanted_.params.keep_norms.end();
-  if (const QString obstacle = session_->runObstacle(); !obstacle.isEmpty()) return obstacle;
   if (isByPaper()) return byPaper();
-  if (info == nullptr || kept || session_->folds(norm)) return {};
+  if (info == nullptr || kept || session_->folds(norm)) return session_->cannotRun();
+  if (const QString obstacle = session_->runObstacle(); !obstacle.isEmpty()) return obstacle;
   return info->verdict == Verdict::Unknown ? verdictMeaning(info->verdict) : QString();
 }
 

@@ -55,7 +55,7 @@ class PlanChoices final : public QObject {
     bool folded = false;
   };
   class Change;
-  void push(const protocol::PlanParams& params, const QString& text);
+  void push(const protocol::PlanParams& params, const QString& text) { push(Wanted{params, false}, text); }
   void push(Wanted wanted, const QString& text);
   void addForNorm(int norm, const protocol::PlanInfo& alone);
   [[nodiscard]] bool isByPaper() const { return wanted_.params.policy == Policy::Paper; }  // obeys nobody else
