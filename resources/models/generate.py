@@ -1,9 +1,9 @@
-"""Makes the demo models beside this file, gpt2.pt, bert.pt, vit.pt (demo_models.py: needs transformers and timm), and those of the
-lessons (lessons/*.pt, see lesson_models.py), traced to TorchScript.
+"""Makes the demo models beside this file, gpt2.pt, bert.pt, vit.pt, and those of the lessons (lessons/*.pt, see
+lesson_models.py). Needs torch alone.
 
-Every LayerNorm has a random weight and bias and every linear a random bias: with the values a fresh network starts from (1 and 0),
-half of what makes folding hard does not show. The class names are what the window shows on its groups. The classes below, of the same
-three layouts, need torch alone: benchmarks and machines with a GPU make theirs of them, in any size.
+Small versions of three common layouts, with random weights, traced to TorchScript. Every LayerNorm has a random weight
+and bias and every linear a random bias: with the values a fresh network starts from (1 and 0), half of what makes
+folding hard does not show. The class names are what the window shows on its groups.
 
     python resources/models/generate.py [FOLDER]
 """
@@ -204,14 +204,12 @@ def save(folder, name, model, example, seed):
 
 
 def main():
-    import demo_models  # whose packages the classes above do without
-
     folder = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else pathlib.Path(__file__).parent
     warnings.simplefilter("ignore")
     ids = torch.arange(32).view(2, 16)
-    save(folder, "gpt2.pt", demo_models.gpt2(), ids, 1)
-    save(folder, "bert.pt", demo_models.bert(), ids, 2)
-    save(folder, "vit.pt", demo_models.vit(), torch.zeros(2, 3, 32, 32), 3)
+    save(folder, "gpt2.pt", GPT2(Size()), ids, 1)
+    save(folder, "bert.pt", BERT(Size()), ids, 2)
+    save(folder, "vit.pt", ViT(Size()), torch.zeros(2, 3, 32, 32), 3)
     (folder / "lessons").mkdir(exist_ok=True)
     for seed, (name, model, example) in enumerate(lesson_models.all_models(), start=4):
         save(folder / "lessons", f"{name}.pt", model, example, seed)

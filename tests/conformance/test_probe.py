@@ -2,6 +2,7 @@
 lengths, shares and errors that the network itself gives in Python; and each other's. Samples of other layouts run."""
 
 import copy
+import io
 import json
 import os
 import pathlib
@@ -18,9 +19,9 @@ import torch
 from samples import ENGINE, MODELS, REPOSITORY, base, ran
 
 sys.path.insert(0, str(REPOSITORY / "resources" / "models"))
-import demo_models  # noqa: E402
+import generate  # noqa: E402
 
-DEMOS = {"gpt2": demo_models.gpt2, "bert": demo_models.bert, "vit": demo_models.vit}
+DEMOS = {"gpt2": generate.GPT2, "bert": generate.BERT, "vit": generate.ViT}
 DEGREES = 2e-3  # of an angle near 90 where the numbers have seven digits
 RELATIVE = 1e-4
 
@@ -72,7 +73,7 @@ class Demo:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             self.path = REPOSITORY / "resources" / "models" / f"{name}.pt"
-            self.model = DEMOS[name]().eval()
+            self.model = DEMOS[name](generate.Size()).eval()
             self.model.load_state_dict(torch.jit.load(str(self.path)).state_dict(), strict=False)
         torch.manual_seed(5)
         self.x = torch.randn(2, 3, 32, 32) if name == "vit" else torch.randint(0, 512, (2, 16))
@@ -98,7 +99,9 @@ class Demo:
     def export(self, path):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            torch.onnx.export(self.model, (self.x,), path, dynamo=True, external_data=False, verbose=False, input_names=["in_0"])
+            made = io.BytesIO()
+            torch.onnx.export(self.model, (self.x,), made, opset_version=17, dynamo=False, input_names=["in_0"])
+            path.write_bytes(made.getvalue())
 
 
 class Probe(unittest.TestCase):

@@ -139,11 +139,11 @@ TEST_F(Verbs, ReportWritesOnePage) {
 
 // gpt2.pt calls its input ids, torch calls that ids.1.
 TEST_F(Verbs, InputsHaveTheNamesThatTheirAuthorGaveThem) {
-  EXPECT_EQ(ask({"analyze", gpt2_}).object["inputs"][0]["name"], "input_ids");
-  for (const char* name : {"input_ids", "in_0", "input_ids.1"}) {
+  EXPECT_EQ(ask({"analyze", gpt2_}).object["inputs"][0]["name"], "ids");
+  for (const char* name : {"ids", "in_0", "ids.1"}) {
     const Answer answer = ask({"analyze", gpt2_, "--input", std::string(name) + "=int64[3,5]:0..9"});
     EXPECT_EQ(answer.status, 0) << answer.err;
-    EXPECT_EQ(answer.object["inputs"][0]["name"], "input_ids");
+    EXPECT_EQ(answer.object["inputs"][0]["name"], "ids");
     EXPECT_EQ(answer.object["inputs"][0]["shape"], json({3, 5}));
   }
   const Answer wrong = ask({"analyze", gpt2_, "--input", "tokens=int64[3,5]:0..9"});
@@ -276,7 +276,7 @@ TEST_F(Verbs, WhatIsMeasuredIsToldOfAModelWithoutLayerNormsToo) {
   ASSERT_EQ(ask({"fold", gpt2_, "-o", at("folded.pt"), "--no-verify", "--policy", "all"}).status, 0);
   const Answer bench = ask({"bench", at("folded.pt"), "--rounds", "1", "--iterations", "1", "--warmup", "0"});
   EXPECT_EQ(bench.status, 0) << bench.err;
-  EXPECT_EQ(bench.object["inputs"][0]["name"], "input_ids");
+  EXPECT_EQ(bench.object["inputs"][0]["name"], "ids");
   for (const Answer& told : {bench, ask({"diff", at("folded.pt"), gpt2_})}) {
     EXPECT_NE(told.err.find("input ids assumed: "), std::string::npos) << told.err;
   }

@@ -130,7 +130,7 @@ TEST_F(BenchSides, TwoFiles) {
 // An analysis takes no size of 1: the open model has the shapes of two rows then.
 TEST_F(BenchSides, TheWorkOfBothIsThatOfTheInputs) {
   for (const auto& [model, spec] :
-       {std::pair{kDemos / "gpt2.pt", "input_ids=int64[1,8]:0..9"}, {archive(), "x=float32[8,4]"}}) {
+       {std::pair{kDemos / "gpt2.pt", "ids=int64[1,8]:0..9"}, {archive(), "x=float32[8,4]"}}) {
     ASSERT_TRUE(service_.open(model, Task{}));
     service_.setInputs({.npz = {}, .specs = {spec}, .sizes = {}});
     ASSERT_TRUE(service_.analyze(Task{}));

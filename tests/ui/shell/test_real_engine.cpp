@@ -417,7 +417,7 @@ class TestRealEngine final : public QObject {
     QTRY_VERIFY_WITH_TIMEOUT(session.plan().has_value() && !session.busy(), kPatienceMs);
     const auto& edits = session.plan()->edits;
     const auto edit = std::ranges::find_if(
-        edits, [](const auto& e) { return e.text.find("center transformer.h.0.attn.c_proj.weight") != std::string::npos; });
+        edits, [](const auto& e) { return e.text.find("center h.0.attn.proj.weight") != std::string::npos; });
     QVERIFY(edit != edits.end());
     session.choices()->setEditOn(*edit, false);
     QTRY_VERIFY_WITH_TIMEOUT(session.leftOut()->fall() && session.leftOut()->fall()->centering >= 0, kPatienceMs);
@@ -441,7 +441,7 @@ class TestRealEngine final : public QObject {
     window.openFile(demo("gpt2.pt"));
     QTRY_VERIFY_WITH_TIMEOUT(session.plan().has_value() && !session.busy(), kPatienceMs);
     const auto& edits = session.plan()->edits;
-    const auto edit = std::ranges::find(edits, "transformer.h.0.attn.c_proj.weight", &protocol::EditInfo::subject);
+    const auto edit = std::ranges::find(edits, "h.0.attn.proj.weight", &protocol::EditInfo::subject);
     QVERIFY(edit != edits.end());
     const int weight = edit->values.front();
     std::optional<protocol::TensorStats> stats;
