@@ -7,7 +7,7 @@
 
 namespace normlens {
 
-// As results and proofs have it: "2026-11-21T21:50:01Z".
+// The time as results and proofs have it: "2026-11-21T21:50:01Z".
 [[nodiscard]] inline std::string utcNow() {
   const std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
   std::tm utc{};

@@ -467,7 +467,7 @@ TEST(PaperCriteria, anyOtherAddendIsNoBias) {
   }
 }
 
-// As torch.onnx writes it: the product's weight has lost its name.
+// The file is as torch.onnx writes it: the product's weight has lost its name.
 TEST(Verdicts, aWeightWithoutAModuleIsCalledByTheOneThatReadsIt) {
   const Analyzed model(R"(graph {
     input %x: float64[2, 5, 8]

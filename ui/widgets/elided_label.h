@@ -1,5 +1,5 @@
 // A line of text that ends, or begins, in "…" where it does not fit, the whole of it being the tooltip; or several
-// lines, where its words are to be read at once.
+// lines, with setWordWrap().
 #pragma once
 
 #include <QLabel>
@@ -15,7 +15,6 @@ class ElidedLabel final : public QLabel {
   void setFullText(const QString& text);
   // A text of up to so many pixels, at the usual size of text, is shown whole: a neighbor has to give way.
   void setWholeUpTo(int pixels);
-  void setWraps() { setWordWrap(true); }
   [[nodiscard]] QSize minimumSizeHint() const override;
   [[nodiscard]] QSize sizeHint() const override;
 

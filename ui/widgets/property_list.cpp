@@ -38,7 +38,8 @@ void PropertyList::setProperties(const QVector<Property>& properties) {
   }
   for (const Property& property : properties) {
     auto* row = new QWidget(this);
-    if (isSentence(property.value)) {
+    const bool wraps = isSentence(property.value);
+    if (wraps) {
       followText(row, [row] { row->setMinimumHeight(grown(kRowHeight)); });
     } else {
       setTextHeight(row, kRowHeight);
@@ -48,8 +49,8 @@ void PropertyList::setProperties(const QVector<Property>& properties) {
     auto* name = new ElidedLabel(property.name, Qt::ElideRight, row);
     name->setProperty("kind", property.strong ? "section" : "fact");
     auto* value = new ElidedLabel(property.value, Qt::ElideMiddle, row);
-    if (isSentence(property.value)) {
-      value->setWraps();
+    if (wraps) {
+      value->setWordWrap(true);
       name->setWholeUpTo(kWholeName);
     }
     value->setProperty("kind", property.strong ? "monoStrong" : "mono");

@@ -140,7 +140,7 @@ class LayoutTest : public QObject {
     QCOMPARE(findItem(h, "div"), -1);
   }
 
-  // As in Silero VAD: the layer's own module still pads what it is given.
+  // Silero VAD is built so: the layer's own module still pads what it is given.
   void whatReachesALayerInItsModuleIsPreprocessing() {
     test::DocumentBuilder b;
     const int stem = b.scope(0, "stem", "Stem");

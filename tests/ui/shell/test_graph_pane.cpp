@@ -39,6 +39,13 @@ class TestGraphPane final : public QObject {
     QTest::mouseClick(mode, Qt::LeftButton, {}, QPointF(cell * (number + 0.5), mode->height() / 2.0).toPoint());
     QCOMPARE(mode->current(), number);
   }
+  bool takeOtherInputs() {
+    Session& session = *window_->session();
+    protocol::InputsParams other;
+    other.specs = {"in_0=int64[3,7]:0..100"};
+    session.setInputs(other);
+    return QTest::qWaitFor([&] { return session.plan() && !session.busy() && !session.inputs().specs.empty(); });
+  }
 
  private Q_SLOTS:
   void init() {
@@ -158,10 +165,7 @@ class TestGraphPane final : public QObject {
     // With other inputs its times would be others.
     QTest::keyClick(window_.get(), Qt::Key_B);
     QVERIFY(view_->heat().active());
-    protocol::InputsParams other;
-    other.specs = {"in_0=int64[3,7]:0..100"};
-    session.setInputs(other);
-    QTRY_VERIFY(session.plan() && !session.busy() && !session.inputs().specs.empty());
+    QVERIFY(takeOtherInputs());
     QVERIFY(!view_->heat().active());
   }
 
@@ -174,10 +178,7 @@ class TestGraphPane final : public QObject {
     chooseMode(3);
     QTest::keyClick(window_.get(), Qt::Key_B);
     QVERIFY(view_->heat().active());
-    protocol::InputsParams other;
-    other.specs = {"in_0=int64[3,7]:0..100"};
-    session.setInputs(other);
-    QTRY_VERIFY(session.plan() && !session.busy() && !session.inputs().specs.empty());
+    QVERIFY(takeOtherInputs());
     QVERIFY(!session.measurements()->timed() && !view_->heat().active());
   }
 

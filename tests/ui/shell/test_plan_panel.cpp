@@ -292,7 +292,7 @@ class TestPlanPanel final : public test::ModelTest {
     QCOMPARE(undo->text(), QStringLiteral("Undo: fold 1.output_norm"));
     undo->trigger();
     QTRY_VERIFY(shown.session.plan() && !shown.session.folds(4) && !shown.session.busy());
-    // Where no plan can, the command is disabled and says why.
+    // The command is disabled and says why where no plan can fold a norm.
     Shown unknown(test::modelFile(folder_, QStringLiteral("hidden.pt")));
     unknown.session.selection()->selectNorm(4);
     const auto* fold = unknown.child<QAction>("foldNorm");

@@ -34,13 +34,14 @@ constexpr int kPatienceMs = 120'000;  // LibTorch takes seconds to load where th
 EngineCommand realEngine() { return EngineCommand{QStringLiteral(NORMLENS_ENGINE), QStringLiteral("serve")}; }
 QString demo(const char* name) { return QStringLiteral(NORMLENS_DEMO_MODELS "/") + QLatin1String(name); }
 
-bool showPlanned(MainWindow& window, const char* model) {
+bool showPlanned(MainWindow& window, const QString& model) {
   window.resize(1440, 900);
   window.show();
-  window.openFile(demo(model));
+  window.openFile(model);
   const Session& session = *window.session();
   return QTest::qWaitFor([&] { return session.plan().has_value() && !session.busy(); }, kPatienceMs);
 }
+bool showPlanned(MainWindow& window, const char* model) { return showPlanned(window, demo(model)); }
 
 }  // namespace
 
@@ -98,11 +99,8 @@ class TestRealEngine final : public QObject {
     if (!QFile::exists(model)) QSKIP("NORMLENS_SHARED has the model.");
     MainWindow window({realEngine(), ColorScheme::Light, false, false});
     Session& session = *window.session();
-    window.resize(1440, 900);
-    window.show();
-    window.openFile(model);
+    QVERIFY(showPlanned(window, model));
     const auto planned = [&] { return session.plan() && !session.busy(); };
-    QTRY_VERIFY_WITH_TIMEOUT(planned(), kPatienceMs);
     session.choices()->setPolicy(Policy::Free);
     QTRY_VERIFY_WITH_TIMEOUT(planned(), kPatienceMs);
     const auto& norms = session.analysis()->norms;
@@ -125,7 +123,9 @@ class TestRealEngine final : public QObject {
     const auto chosen = std::ranges::find_if(states, [](const auto& state) { return state.ways.size() > 1; });
     QVERIFY(chosen != states.end());
     session.selection()->selectNorm(chosen->norm);
-    for (const auto* label : window.findChild<QWidget*>(QStringLiteral("planWays"))->findChildren<QLabel*>())
+    const auto labels = window.findChild<QWidget*>(QStringLiteral("planWays"))->findChildren<QLabel*>();
+    QVERIFY(!labels.isEmpty());
+    for (const auto* label : labels)
       QVERIFY2(!label->text().contains(QRegularExpression(QStringLiteral("\\. [a-z]"))), qPrintable(label->text()));
   }
 
@@ -135,10 +135,7 @@ class TestRealEngine final : public QObject {
     if (!QFile::exists(model)) QSKIP("NORMLENS_SHARED has the model.");
     MainWindow window({realEngine(), ColorScheme::Light, false, false});
     Session& session = *window.session();
-    window.resize(1440, 900);
-    window.show();
-    window.openFile(model);
-    QTRY_VERIFY_WITH_TIMEOUT(session.plan() && !session.busy(), kPatienceMs);
+    QVERIFY(showPlanned(window, model));
     auto* view = window.workspace()->graph()->view();
     QVERIFY(test::waitForLayout(*view, kPatienceMs));
     const layout::Hierarchy& hierarchy = *view->scene().hierarchy;

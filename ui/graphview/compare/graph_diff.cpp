@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <functional>
 #include <map>
 #include <optional>
 #include <ranges>
@@ -119,12 +118,8 @@ struct OfTwoFormats {
     }
   }
 
-  void join(size_t node, int partner) {
-    side.partners[node] = partner;
-    side.marks[node] = NodeMark::Same;
-  }
   [[nodiscard]] bool isMove(size_t node) const { return std::ranges::find(kMoves, families[node]) != kMoves.end(); }
-  // What is left belongs to its whole, or to a move before it. Each format has helpers of its own.
+  // A node that is left belongs to its whole, or to a move before it. Each format has helpers of its own.
   void joinLeft() {
     for (size_t i = 0; i < graph.nodes.size(); ++i) {
       if (side.partners[i] >= 0) continue;
@@ -136,7 +131,9 @@ struct OfTwoFormats {
       for (const size_t maker : makers[i]) {
         if (whole == i && isMove(i) && isMove(maker) && modules[maker] == modules[i]) whole = maker;
       }
-      if (side.partners[whole] >= 0) join(i, side.partners[whole]);  // the whole itself is listed
+      if (side.partners[whole] < 0) continue;
+      side.partners[i] = side.partners[whole];
+      side.marks[i] = NodeMark::Same;  // the whole itself is listed
     }
   }
 };
@@ -202,7 +199,7 @@ class Comparison {
       while (!same.empty() && diff_.b.partners[static_cast<size_t>(same.back())] >= 0) same.pop_back();
       if (same.empty() || a_.nodes[node].helper || diff_.a.partners[node] >= 0) return;
       const int place = static_cast<int>(node);
-      // Of the next ones that with the same weights: exporters order the layers that read one value as they like.
+      // The one with the same weights goes first: exporters order the layers that read one value as they like.
       const auto next = std::views::reverse(same) | std::views::take(kNextOfAKind);
       const auto equal = std::ranges::find_if(next, [&](int other) {
         return diff_.b.partners[static_cast<size_t>(other)] < 0 && sameContents(place, other);

@@ -7,7 +7,7 @@
 // Two formats of one model have hardly a name in common. There, nodes of one module that do the same belong together if
 // they read what belongs together, else in the order in which they run; they are the same where their weights have the
 // same contents, transposed or not. What one format does not write (a dropout, a bias of its own, the second of two
-// transposes, the parts of a GELU) belongs to the node of which it is a part there.
+// transposes) belongs to the node of which it is a part there.
 #pragma once
 
 #include <string>

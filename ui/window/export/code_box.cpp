@@ -17,6 +17,10 @@ namespace {
 constexpr int kMostLines = 16;
 constexpr double kMargin = 8;
 
+int lineHeight() { return QFontMetrics(monoFont(11)).lineSpacing(); }
+// Of a box with so many lines, and room for one more.
+int heightOf(int lines) { return (lines + 1) * lineHeight() + static_cast<int>(2 * kMargin); }
+
 }  // namespace
 
 CodeBox::CodeBox(const char* name, const QString& title, QWidget* parent) : QWidget(parent) {
@@ -38,17 +42,15 @@ CodeBox::CodeBox(const char* name, const QString& title, QWidget* parent) : QWid
   column->addWidget(box_);
   // Lines that are wrapped need others; the range of the bar is in lines.
   connect(box_->verticalScrollBar(), &QScrollBar::rangeChanged, this, [this](int, int hidden) {
-    const int line = QFontMetrics(monoFont(11)).lineSpacing(),
-              most = (kMostLines + 1) * line + static_cast<int>(2 * kMargin);
-    box_->setFixedHeight(std::max(box_->height(), std::min(box_->height() + hidden * line, most)));
+    const int wanted = std::min(box_->height() + hidden * lineHeight(), heightOf(kMostLines));
+    box_->setFixedHeight(std::max(box_->height(), wanted));
   });
   connect(copy, &QToolButton::clicked, this, [this] { QGuiApplication::clipboard()->setText(text()); });
 }
 
 void CodeBox::setText(const QString& text) {
   if (text != this->text()) box_->setPlainText(text);
-  const int lines = std::clamp(static_cast<int>(text.count(u'\n')) + 1, 1, kMostLines);
-  box_->setFixedHeight((lines + 1) * QFontMetrics(monoFont(11)).lineSpacing() + static_cast<int>(2 * kMargin));
+  box_->setFixedHeight(heightOf(std::clamp(static_cast<int>(text.count(u'\n')) + 1, 1, kMostLines)));
 }
 
 QString CodeBox::text() const { return box_->toPlainText(); }

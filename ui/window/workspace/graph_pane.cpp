@@ -334,7 +334,6 @@ void GraphPane::connectSession() {
   connect(session_->selection(), &GraphSelection::zeroMeanChanged, this, &GraphPane::showZeroMean);
   connect(session_->costs(), &NormCosts::changed, this, &GraphPane::showOwnCentering);
   connect(session_->measurements(), &Measurements::changed, this, &GraphPane::showCosts);
-  connect(session_, &Session::inputsChanged, this, &GraphPane::showCosts);
   // Queued: the inspector's page of a norm gives the prices up when it is left.
   const auto wantPrices = [this] {
     if (mode_->current() == Cost) session_->costs()->want();
